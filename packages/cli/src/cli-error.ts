@@ -1,0 +1,18 @@
+/** Why a command line could not be carried out. */
+export type CliErrorCode = 'USAGE' | 'CONFIG' | 'FILE' | 'NOT_FOUND' | 'EXISTS' | 'REFUSED' | 'TIMEOUT' | 'PARTIAL'
+
+/**
+ * A failure that a person can act on. The message names the thing and the reason, `hint` the remedy; together they are
+ * the one line that is printed.
+ */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly code: CliErrorCode
+  readonly hint: string | undefined
+
+  constructor(code: CliErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.hint = options.hint
+  }
+}

@@ -1,0 +1,38 @@
+import { validLabelValue } from '@lateen/api'
+
+/** Init containers that copy plugins into the server's plugin folder; names come from the images, made unique. */
+export function pluginContainers(images: readonly string[], imagePullPolicy: string): object[] {
+  const taken = new Set<string>()
+  return images.map(image => {
+    const name = uniqueName(pluginContainerName(image), taken)
+    taken.add(name)
+    return {
+      name,
+      image,
+      imagePullPolicy,
+      resources: {},
+      volumeMounts: [{ mountPath: '/target', name: 'plugins' }],
+    }
+  })
+}
+
+/**
+ * The name Velero gives a plugin's container: the image without registry (when there is one), tag and digest, in the
+ * characters of a DNS label.
+ */
+export function pluginContainerName(image: string): string {
+  const slash = image.indexOf('/')
+  const hasRegistry = slash === 0 || (slash > 0 && image.indexOf('/', slash + 1) > 0)
+  const at = image.lastIndexOf('@')
+  const colon = image.lastIndexOf(':')
+  const end = at > 0 ? at : colon > 0 ? colon : image.length
+  return validLabelValue(image.slice(hasRegistry ? slash + 1 : 0, end).replace(/[/_.]/g, '-'))
+}
+
+function uniqueName(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name
+  for (let count = 2; ; count += 1) {
+    const numbered = `${name.slice(0, 57).replace(/-$/, '')}-${count}`
+    if (!taken.has(numbered)) return numbered
+  }
+}

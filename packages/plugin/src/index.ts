@@ -1,0 +1,21 @@
+export {
+  type BucketOptions,
+  type InitOptions,
+  type KeyOptions,
+  type ListOptions,
+  type ListPrefixesOptions,
+  type ObjectBody,
+  type ObjectStore,
+  type ObjectStoreConfig,
+  type ObjectStoreFactory,
+  type PutOptions,
+  portableKeyProblem,
+  type SignedUrlOptions,
+} from './object-store.ts'
+export {
+  isObjectStoreError,
+  ObjectStoreError,
+  type ObjectStoreErrorCode,
+  type ObjectStoreErrorDetails,
+  objectStoreErrorCodes,
+} from './object-store-error.ts'

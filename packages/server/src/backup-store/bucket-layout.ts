@@ -1,0 +1,79 @@
+/** The only folders that may stand at the top of a location. Velero marks a location with others Unavailable. */
+export const topLevelFolders = ['backups', 'restores', 'restic', 'metadata', 'plugins', 'kopia'] as const
+
+export type TopLevelFolder = (typeof topLevelFolders)[number]
+
+/** `''`, or the prefix without outer slashes and with one at its end: what every key of the location begins with. */
+export function normalizePrefix(prefix: string | undefined): string {
+  const trimmed = (prefix ?? '').replace(/^\/+|\/+$/g, '')
+  return trimmed === '' ? '' : `${trimmed}/`
+}
+
+/** Files kept for each backup, by what they hold. `%` stands for the backup's name. */
+const backupFiles = {
+  metadata: 'velero-backup.json',
+  contents: '%.tar.gz',
+  log: '%-logs.gz',
+  podVolumeBackups: '%-podvolumebackups.json.gz',
+  volumeSnapshots: '%-volumesnapshots.json.gz',
+  itemOperations: '%-itemoperations.json.gz',
+  resourceList: '%-resource-list.json.gz',
+  results: '%-results.gz',
+  volumeInfo: '%-volumeinfo.json.gz',
+  // Written by Velero before 1.18 only; still read.
+  csiVolumeSnapshots: '%-csi-volumesnapshots.json.gz',
+  csiVolumeSnapshotContents: '%-csi-volumesnapshotcontents.json.gz',
+  csiVolumeSnapshotClasses: '%-csi-volumesnapshotclasses.json.gz',
+} as const
+
+/** Files kept for each restore. All but the last carry `restore-` before the name. */
+const restoreFiles = {
+  log: 'restore-%-logs.gz',
+  results: 'restore-%-results.gz',
+  resourceList: 'restore-%-resource-list.json.gz',
+  itemOperations: 'restore-%-itemoperations.json.gz',
+  volumeInfo: '%-volumeinfo.json.gz',
+} as const
+
+export type BackupFile = keyof typeof backupFiles
+export type RestoreFile = keyof typeof restoreFiles
+
+/** Where everything of a location lies in its bucket. Keys and folders are in full, folders end with `/`. */
+export interface BucketLayout {
+  /** What all keys begin with: empty, or the location's prefix and a slash. */
+  readonly root: string
+  folder(name: TopLevelFolder): string
+  backupFolder(backup: string): string
+  backupKey(backup: string, file: BackupFile): string
+  restoreFolder(restore: string): string
+  restoreKey(restore: string, file: RestoreFile): string
+  /** The Kopia repository of one namespace's volumes. */
+  kopiaFolder(volumeNamespace: string): string
+  /** The Restic repository of one namespace's volumes, in locations that older versions wrote. */
+  resticFolder(volumeNamespace: string): string
+  /** The backup that a common prefix below `backups/` belongs to, or undefined if it is none. */
+  backupOfFolder(folder: string): string | undefined
+}
+
+/** The layout below the given prefix, in any spelling of its slashes. Same bytes as Velero's. */
+export function bucketLayout(prefix: string | undefined): BucketLayout {
+  const root = normalizePrefix(prefix)
+  const folder = (name: TopLevelFolder) => `${root}${name}/`
+  const backupFolder = (backup: string) => `${folder('backups')}${backup}/`
+  const restoreFolder = (restore: string) => `${folder('restores')}${restore}/`
+  return {
+    root,
+    folder,
+    backupFolder,
+    backupKey: (backup, file) => backupFolder(backup) + backupFiles[file].replace('%', () => backup),
+    restoreFolder,
+    restoreKey: (restore, file) => restoreFolder(restore) + restoreFiles[file].replace('%', () => restore),
+    kopiaFolder: volumeNamespace => `${folder('kopia')}${volumeNamespace}/`,
+    resticFolder: volumeNamespace => `${folder('restic')}${volumeNamespace}/`,
+    backupOfFolder: path => /^([^/]+)\/$/.exec(afterPrefix(path, folder('backups')) ?? '')?.[1],
+  }
+}
+
+function afterPrefix(path: string, prefix: string): string | undefined {
+  return path.startsWith(prefix) ? path.slice(prefix.length) : undefined
+}

@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { runCommand } from '../binaries/run-command.ts'
+import { tool } from '../binaries/tool.ts'
+import { ClusterError } from './cluster-error.ts'
+import { type ClusterNeeds, type ClusterPlan, filesOf } from './cluster-layout.ts'
+import { isRunning, readState } from './cluster-state.ts'
+import { controlOf } from './control-client.ts'
+import { writeKubeconfig } from './kubeconfig.ts'
+import { signCertificate } from './pki.ts'
+import { checkPrerequisites } from './prerequisites.ts'
+import { waitForApiServer } from './readiness.ts'
+import { type S3Access, s3AccessOf } from './s3-server.ts'
+import { sweepCluster } from './sweep.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** A running cluster. */
+export interface Cluster {
+  readonly name: string
+  readonly plan: ClusterPlan
+  readonly kubeconfigPath: string
+  readonly s3: S3Access
+  readonly etcd: { endpoint: string; caFile: string; certFile: string; keyFile: string }
+  /** Runs kubectl as admin and returns its standard output. */
+  kubectl(args: readonly string[], options?: { stdin?: string }): Promise<string>
+  /** A kubeconfig for a user that has no rights but those bound to its name or groups. */
+  kubeconfigFor(user: string): Promise<string>
+  /** Kills a component without warning. */
+  kill(component: string): Promise<void>
+  /** Starts a killed component; for the API server, waits until it answers. */
+  start(component: string): Promise<void>
+}
+
+/** A cluster that ends with the process that started it, or with `stop`. */
+export interface OwnedCluster extends Cluster, AsyncDisposable {
+  stop(): Promise<void>
+}
+
+/** Starts a cluster that lives as long as this process, and not a moment longer. */
+export async function startCluster(name: string, needs: ClusterNeeds): Promise<OwnedCluster> {
+  const supervisor = await startSupervisor(name, needs)
+  const cluster = await openCluster(name)
+  const stop = async () => {
+    supervisor.stdin.end()
+    await gone(name)
+  }
+  return { ...cluster, stop, [Symbol.asyncDispose]: stop }
+}
+
+/** Starts a cluster that stays after this process has ended. */
+export async function startDetachedCluster(name: string, needs: ClusterNeeds): Promise<Cluster> {
+  const supervisor = await startSupervisor(name, needs)
+  await new Promise<void>(resolve => supervisor.stdin.end('detach\n', () => resolve()))
+  return openCluster(name)
+}
+
+/** Stops a cluster and waits until nothing of it is left. Works on leftovers of a crash, too. */
+export async function stopCluster(name: string): Promise<void> {
+  const state = await readState(name)
+  if (state && (await isRunning(state))) {
+    await controlOf(state)
+      .stop()
+      .catch(() => {})
+    await gone(name)
+  }
+  await sweepCluster(name)
+}
+
+/** A cluster that somebody else has started. Throws CLUSTER_NOT_FOUND when it does not run. */
+export async function openCluster(name: string): Promise<Cluster> {
+  const plan = await readState(name)
+  if (!plan || !(await isRunning(plan))) {
+    throw new ClusterError('CLUSTER_NOT_FOUND', `no cluster named ${name} is running`, {
+      hint: `Start it with: npm run cluster -- up --name ${name}`,
+    })
+  }
+  const files = filesOf(plan)
+  const control = controlOf(plan)
+  return {
+    name,
+    plan,
+    kubeconfigPath: files.kubeconfig,
+    s3: s3AccessOf(plan),
+    etcd: {
+      endpoint: `https://127.0.0.1:${plan.ports.etcd}`,
+      caFile: files.pki('ca.crt'),
+      certFile: files.pki('etcd.crt'),
+      keyFile: files.pki('etcd.key'),
+    },
+    kubectl: async (args, options = {}) =>
+      runCommand(await tool('kubectl'), ['--kubeconfig', files.kubeconfig, ...args], options),
+    kubeconfigFor: user => kubeconfigFor(plan, user),
+    kill: control.kill,
+    start: async component => {
+      await control.start(component)
+      if (component === 'kube-apiserver') await waitForApiServer(plan, new Map())
+    },
+  }
+}
+
+async function kubeconfigFor(plan: ClusterPlan, user: string): Promise<string> {
+  const target = filesOf(plan).kubeconfigOf(user)
+  await signCertificate(plan, { file: user, commonName: user })
+  await writeKubeconfig(plan, { certificate: user, target })
+  return target
+}
+
+async function startSupervisor(name: string, needs: ClusterNeeds) {
+  await checkPrerequisites(needs)
+  const errors = path.join(await mkdtemp(path.join(tmpdir(), 'lateen-cluster-')), 'stderr')
+  const options = ['--name', name, ...(needs.node ? ['--node'] : []), ...(needs.s3 ? ['--s3'] : [])]
+  const script = path.join(import.meta.dirname, 'supervisor.ts')
+  // The supervisor outlives a detaching starter, so its complaints go to a file and not to our terminal.
+  const child = spawn('sh', ['-c', 'exec "$@" 2>"$0"', errors, process.execPath, script, ...options], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const line = await firstLine(child.stdout)
+  const complaints = await readFile(errors, 'utf8').catch(() => '')
+  await rm(path.dirname(errors), { recursive: true, force: true })
+  const answer = line
+    ? JSON.parse(line)
+    : { ready: false, message: `the supervisor died: ${complaints.trim()}` }
+  if (!answer.ready) {
+    throw Object.assign(
+      new ClusterError(answer.code ?? 'CLUSTER_FAILED', `cluster ${name} did not start`, {
+        hint: answer.message,
+      }),
+    )
+  }
+  child.unref()
+  ;(child.stdout as unknown as { unref(): void }).unref()
+  ;(child.stdin as unknown as { unref(): void }).unref()
+  return child
+}
+
+async function firstLine(stream: NodeJS.ReadableStream): Promise<string | undefined> {
+  for await (const line of createInterface({ input: stream })) return line
+  return undefined
+}
+
+async function gone(name: string): Promise<void> {
+  await waitUntil(async () => (await readState(name)) === undefined, {
+    timeoutMs: 60_000,
+    failure: () =>
+      new ClusterError('CLUSTER_FAILED', `cluster ${name} did not stop within 60 s`, {
+        hint: `Try: npm run cluster -- down --name ${name}`,
+      }),
+  })
+}

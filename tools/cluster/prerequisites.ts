@@ -1,0 +1,54 @@
+import type { ToolName } from '../binaries/catalogue.ts'
+import { tools } from '../binaries/tool.ts'
+import { ToolError } from '../binaries/tool-error.ts'
+import { ClusterError } from './cluster-error.ts'
+import type { ClusterNeeds } from './cluster-layout.ts'
+
+const elsewhere = 'Or set LATEEN_TEST_KUBECONFIG to the kubeconfig of a disposable cluster'
+
+/** Brings the programs a cluster needs. Throws CLUSTER_UNAVAILABLE that says what this machine lacks. */
+export async function checkPrerequisites(needs: ClusterNeeds): Promise<void> {
+  if (process.platform !== 'linux') {
+    throw unavailable(`a test cluster needs Linux, and this is ${process.platform}`)
+  }
+  if (needs.node && process.getuid?.() !== 0) {
+    throw unavailable('a cluster with a node needs root, for namespaces, mounts and control groups')
+  }
+  try {
+    await tools(toolsFor(needs))
+  } catch (error) {
+    if (error instanceof ToolError) throw unavailable(error.message, error)
+    throw error
+  }
+}
+
+/** The programs a cluster is made of. */
+export function toolsFor(needs: ClusterNeeds): ToolName[] {
+  return [
+    'openssl',
+    'etcd',
+    'kube-apiserver',
+    'kube-controller-manager',
+    'kube-scheduler',
+    'kubectl',
+    ...(needs.s3 ? (['versitygw'] as const) : []),
+    ...(needs.node ? nodeTools : []),
+  ]
+}
+
+const nodeTools = [
+  'kubelet',
+  'kube-proxy',
+  'local-path-provisioner',
+  'containerd',
+  'runc',
+  'ip',
+  'iptables',
+  'tini',
+  'busybox',
+  'cni-bridge',
+] as const
+
+function unavailable(message: string, cause?: unknown): ClusterError {
+  return new ClusterError('CLUSTER_UNAVAILABLE', message, { hint: elsewhere, cause })
+}

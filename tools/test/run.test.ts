@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+
+const runner = path.join(import.meta.dirname, 'run.ts')
+
+interface Outcome {
+  code: number | null
+  out: string
+  err: string
+}
+
+/** Runs the runner over one test file. Outside of this test run's context, or node:test would report to it. */
+async function runOver(
+  source: string,
+  args: string[] = [],
+  onOutput = (_pid: number) => {},
+): Promise<Outcome> {
+  await using folder = await mkdtempDisposable(path.join(os.tmpdir(), 'lateen-test-run-'))
+  await mkdir(path.join(folder.path, 'tools'))
+  await writeFile(path.join(folder.path, 'tools', 'one.test.ts'), source)
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const child = spawn(process.execPath, [runner, '--unit', '--root', folder.path, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const closed = new Promise<number | null>(resolve => child.once('close', resolve))
+  child.stdout.once('data', () => onOutput(child.pid ?? 0))
+  const [code, out, err] = await Promise.all([closed, text(child.stdout), text(child.stderr)])
+  return { code, out, err }
+}
+
+describe('the test runner', () => {
+  it('passes with the summary of node --test as the last thing printed', async () => {
+    const { code, out } = await runOver("import { it } from 'node:test'\nit('holds', () => {})")
+    assert.equal(code, 0)
+    assert.match(out, /ℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms [\d.]+\n$/)
+  })
+
+  it('fails when a test fails', async () => {
+    const { code, out } = await runOver(
+      "import { it } from 'node:test'\nit('breaks', () => { throw new Error('so') })",
+    )
+    assert.equal(code, 1)
+    assert.match(out, /ℹ fail 1/)
+  })
+
+  it('shows skipped tests as skipped, with the reason', async () => {
+    const { out } = await runOver(
+      "import { it } from 'node:test'\nit('waits', { skip: 'no cluster' }, () => {})",
+    )
+    assert.match(out, /waits .*# no cluster/)
+    assert.match(out, /ℹ skipped 1/)
+  })
+
+  it('fails when nothing matches, rather than passing without a test', async () => {
+    const { code, err } = await runOver('', ['--only', 'no-such-file'])
+    assert.equal(code, 1)
+    assert.match(err, /No test file matches no-such-file/)
+  })
+
+  it('fails a test that hangs, by name', async () => {
+    const hang = "import { it } from 'node:test'\nit('hangs', () => new Promise(r => setTimeout(r, 600_000)))"
+    const { code, out } = await runOver(hang, ['--timeout', '0.01'])
+    assert.equal(code, 1)
+    assert.match(out, /✖ .*(hangs|one\.test\.ts)/)
+  })
+
+  it('ends with its tests on SIGTERM', async () => {
+    const hang =
+      "import { it } from 'node:test'\nit('first', () => {})\nit('hangs', () => new Promise(r => setTimeout(r, 600_000)))"
+    const { code } = await runOver(hang, [], pid => process.kill(pid, 'SIGTERM'))
+    assert.notEqual(code, 0)
+  })
+})

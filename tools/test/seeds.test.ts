@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { rotatingSeeds, seededRandom } from './seeds.ts'
+
+const plan = { name: 'a plan', count: 3, soakCount: 40 }
+
+function drawing(...values: number[]): () => number {
+  return () => values.shift() ?? 0
+}
+
+describe('rotatingSeeds', () => {
+  it('draws a few different seeds in an ordinary run', () => {
+    assert.deepEqual(rotatingSeeds(plan, { env: {}, randomInt: drawing(5, 5, 9, 1) }), [5, 9, 1])
+  })
+
+  it('draws other seeds the next time', () => {
+    assert.notDeepEqual(rotatingSeeds(plan), rotatingSeeds(plan))
+  })
+
+  it('runs exactly the seeds of LATEEN_SEED, soaking or not', () => {
+    const env = { LATEEN_SEED: '7,0', LATEEN_SOAK: '1' }
+    assert.deepEqual(rotatingSeeds(plan, { env, randomInt: drawing() }), [7, 0])
+  })
+
+  it('counts up from a first seed when soaking', () => {
+    const env = { LATEEN_SOAK: '1', LATEEN_SOAK_SEEDS: '3', LATEEN_SOAK_FROM: '100' }
+    assert.deepEqual(rotatingSeeds(plan, { env, randomInt: drawing() }), [100, 101, 102])
+    assert.equal(rotatingSeeds(plan, { env: { LATEEN_SOAK: '1' }, randomInt: drawing(1) }).length, 40)
+  })
+
+  it('refuses a variable that holds no seed instead of running none', () => {
+    assert.throws(
+      () => rotatingSeeds(plan, { env: { LATEEN_SEED: 'x' }, randomInt: drawing() }),
+      /LATEEN_SEED holds "x"/,
+    )
+  })
+})
+
+describe('seededRandom', () => {
+  it('gives the same values for the same seed, and others for another', () => {
+    const values = (seed: number) => {
+      const random = seededRandom(seed)
+      return Array.from({ length: 20 }, () => random.next())
+    }
+    assert.deepEqual(values(1), values(1))
+    assert.notDeepEqual(values(1), values(2))
+  })
+
+  it('keeps whole numbers within their bounds and reaches both ends', () => {
+    const random = seededRandom(3)
+    const drawn = new Set(Array.from({ length: 500 }, () => random.integer(-2, 2)))
+    assert.deepEqual(
+      [...drawn].sort((a, b) => a - b),
+      [-2, -1, 0, 1],
+    )
+  })
+
+  it('shuffles without losing or doubling a value', () => {
+    const values = Array.from({ length: 50 }, (_, i) => i)
+    const shuffled = seededRandom(4).shuffle(values)
+    assert.notDeepEqual(shuffled, values)
+    assert.deepEqual(
+      shuffled.toSorted((a, b) => a - b),
+      values,
+    )
+  })
+
+  it('spreads its values evenly enough for tests', () => {
+    const random = seededRandom(5)
+    const mean = Array.from({ length: 10_000 }, () => random.next()).reduce((a, b) => a + b) / 10_000
+    assert.ok(Math.abs(mean - 0.5) < 0.02, `mean ${mean}`)
+    assert.ok(new Set(random.bytes(4096)).size === 256)
+  })
+
+  it('refuses to pick from nothing', () => {
+    assert.throws(() => seededRandom(1).pick([]), RangeError)
+  })
+})
