@@ -74,6 +74,8 @@ export function filesOf(plan: { folder: string }) {
   return {
     state: at('cluster.json'),
     control: at('control.sock'),
+    /** Holds the process that keeps the node's namespaces. */
+    nodePid: at('node.pid'),
     kubeconfig: at('kubeconfig'),
     supervisorLog: at('logs', 'supervisor.log'),
     log: (component: string) => at('logs', `${component}.log`),

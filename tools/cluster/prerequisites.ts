@@ -6,12 +6,21 @@ import type { ClusterNeeds } from './cluster-layout.ts'
 
 const elsewhere = 'Or set LATEEN_TEST_KUBECONFIG to the kubeconfig of a disposable cluster'
 
+/** What decides whether a cluster can be made here at all. */
+export interface Machine {
+  platform: NodeJS.Platform
+  userId: number | undefined
+}
+
 /** Brings the programs a cluster needs. Throws CLUSTER_UNAVAILABLE that says what this machine lacks. */
-export async function checkPrerequisites(needs: ClusterNeeds): Promise<void> {
-  if (process.platform !== 'linux') {
-    throw unavailable(`a test cluster needs Linux, and this is ${process.platform}`)
+export async function checkPrerequisites(
+  needs: ClusterNeeds,
+  machine: Machine = { platform: process.platform, userId: process.getuid?.() },
+): Promise<void> {
+  if (machine.platform !== 'linux') {
+    throw unavailable(`a test cluster needs Linux, and this is ${machine.platform}`)
   }
-  if (needs.node && process.getuid?.() !== 0) {
+  if (needs.node && machine.userId !== 0) {
     throw unavailable('a cluster with a node needs root, for namespaces, mounts and control groups')
   }
   try {

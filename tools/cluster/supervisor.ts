@@ -12,6 +12,7 @@ import { controlPlane } from './control-plane.ts'
 import { serveControl } from './control-server.ts'
 import { writeKubeconfigs } from './kubeconfig.ts'
 import { planCluster } from './make-plan.ts'
+import { openNamespaces } from './node/namespaces.ts'
 import { startNode } from './node/start-node.ts'
 import { createPki } from './pki.ts'
 import { identify } from './process-identity.ts'
@@ -59,6 +60,8 @@ async function bringUp(): Promise<ClusterPlan> {
     components.set(component.plan.name, component)
     component.start()
   }
+  // The machine's end of the link is the address that the control plane and S3 are reached at.
+  const namespaces = made.node ? await openNamespaces(made, start) : undefined
   const [etcd, apiServer, ...controllers] = (await controlPlane(made)).map(part =>
     createComponent(made, part),
   )
@@ -68,7 +71,7 @@ async function bringUp(): Promise<ClusterPlan> {
   for (const component of controllers) start(component)
   await waitForDefaultServiceAccount(made, components)
   if (s3) await waitForS3(made, components)
-  if (made.node) await startNode(made, { start, components })
+  if (namespaces) await startNode(made, namespaces, { start, components })
   return made
 }
 

@@ -1,0 +1,37 @@
+import { access, readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import path from 'node:path'
+import { runCommand } from '../binaries/run-command.ts'
+import { tool } from '../binaries/tool.ts'
+import { cgroupHierarchies, cgroupName } from './cgroups.ts'
+import { addressesOf, type ClusterPlan, linkName } from './cluster-layout.ts'
+import { processesOf } from './process-identity.ts'
+
+/** Everything on this machine that belongs to a cluster, as text; empty when it is gone without a trace. */
+export async function tracesOf(plan: ClusterPlan): Promise<string[]> {
+  const processes = await processesOf(plan.folder)
+  const mounts = (await readFile('/proc/mounts', 'utf8'))
+    .split('\n')
+    .filter(line => line.includes(plan.folder))
+  const link = Object.keys(networkInterfaces()).filter(name => name === linkName(plan))
+  const routes = await runCommand(await tool('ip'), ['route', 'show', addressesOf(plan).podSubnet])
+  return [
+    ...processes.map(pid => `process ${pid}`),
+    ...mounts.map(mount => `mount ${mount}`),
+    ...link.map(name => `link ${name}`),
+    ...(routes.trim() ? [`route ${routes.trim()}`] : []),
+    ...(await existing((await cgroupHierarchies()).map(folder => path.join(folder, cgroupName(plan.name))))),
+    ...(await existing([plan.folder])),
+  ]
+}
+
+async function existing(files: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const file of files) {
+    await access(file).then(
+      () => found.push(`folder ${file}`),
+      () => {},
+    )
+  }
+  return found
+}

@@ -1,0 +1,7 @@
+import { generateCrds } from './crds.ts'
+import type { Generator } from './generated-files.ts'
+
+/** Everything that `npm run gen` writes. To add one, write a file beside this and list it here. */
+export const generators: readonly Generator[] = [
+  { name: 'CRDs', owns: ['deploy/crds'], generate: generateCrds },
+]
