@@ -1,25 +1,31 @@
 import { randomBytes } from 'node:crypto'
+import type { ToolName } from '../binaries/catalogue.ts'
+import { tools } from '../binaries/tool.ts'
+import { ToolError } from '../binaries/tool-error.ts'
 import { startCluster } from './cluster.ts'
 import { ClusterError } from './cluster-error.ts'
+import { toolsFor } from './prerequisites.ts'
 import { sharedClusterVariable } from './testing.ts'
 
-/** The clusters that a test run shares, as environment for its test files; or why there are none. */
-export type SharedClusters =
-  | { skip: false; env: Record<string, string>; stop(): Promise<void> }
-  | { skip: string }
+/** The cluster that a test run shares, as environment for its test files; or why there is none. */
+export type SharedCluster = { env: Record<string, string>; stop(): Promise<void> } | { skip: string }
 
-/** Starts the cluster that all files of a test run use. It ends with this process, whatever happens to it. */
-export async function startSharedCluster(): Promise<SharedClusters> {
-  if (process.env.LATEEN_TEST_KUBECONFIG) return { skip: false, env: {}, stop: async () => {} }
+/** Programs that test files run beside their clusters. Brought before the first test, where progress can be seen. */
+const companions: readonly ToolName[] = ['velero']
+
+/**
+ * Brings all programs and starts the cluster that all files of a test run use. It ends with this process, whatever
+ * happens to it.
+ */
+export async function startSharedCluster(): Promise<SharedCluster> {
+  if (process.env.LATEEN_TEST_KUBECONFIG) return { env: {}, stop: async () => {} }
   try {
+    await tools([...toolsFor({ node: true, s3: true }), ...companions])
     const cluster = await startCluster(`run-${randomBytes(4).toString('hex')}`, { node: false, s3: true })
-    return {
-      skip: false,
-      env: { [sharedClusterVariable({ node: false })]: cluster.name },
-      stop: cluster.stop,
-    }
+    return { env: { [sharedClusterVariable]: cluster.name }, stop: cluster.stop }
   } catch (error) {
-    if (error instanceof ClusterError && error.code === 'CLUSTER_UNAVAILABLE') return { skip: error.message }
+    const unavailable = error instanceof ClusterError && error.code === 'CLUSTER_UNAVAILABLE'
+    if (unavailable || error instanceof ToolError) return { skip: error.message }
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { after } from 'node:test'
+import path from 'node:path'
+import { after, it } from 'node:test'
 import { type Cluster, openCluster, startCluster } from './cluster.ts'
 import { ClusterError } from './cluster-error.ts'
 import { externalCluster } from './external-cluster.ts'
@@ -21,7 +22,7 @@ export interface Given {
 
 /**
  * The cluster a test file runs against: the one that the test run shares, or one of its own that ends with the
- * file. Where this machine cannot have one, tests are to be skipped with the reason given, never passed.
+ * file where it needs a node or kills parts. Where this machine cannot have one, tests are to be skipped with the reason given, never passed.
  */
 export async function givenCluster(needs: TestNeeds = {}): Promise<Given> {
   try {
@@ -29,6 +30,7 @@ export async function givenCluster(needs: TestNeeds = {}): Promise<Given> {
     return { skip: false, cluster }
   } catch (error) {
     if (!(error instanceof ClusterError) || error.code !== 'CLUSTER_UNAVAILABLE') throw error
+    reportSkipped(error.message)
     return {
       skip: error.message,
       get cluster(): Cluster {
@@ -41,15 +43,18 @@ export async function givenCluster(needs: TestNeeds = {}): Promise<Given> {
 async function clusterFor(needs: TestNeeds): Promise<Cluster> {
   const external = externalCluster(needs)
   if (external) return external
-  const shared = process.env[sharedClusterVariable({ node: needs.node ?? false })]
-  if (shared && !needs.own) return openCluster(shared)
+  const shared = process.env[sharedClusterVariable]
+  if (shared && !needs.own && !needs.node) return openCluster(shared)
   const name = `test-${randomBytes(4).toString('hex')}`
   const cluster = await startCluster(name, { node: needs.node ?? false, s3: needs.s3 ?? false })
   after(() => cluster.stop())
   return cluster
 }
 
-/** The environment variable that names the cluster shared by all files of a test run. */
-export function sharedClusterVariable(kind: { node: boolean }): string {
-  return kind.node ? 'LATEEN_SHARED_NODE_CLUSTER' : 'LATEEN_SHARED_CLUSTER'
+/** The environment variable that names the cluster, with S3 and without a node, that a test run shares. */
+export const sharedClusterVariable = 'LATEEN_SHARED_CLUSTER'
+
+/** Node's summary does not count suites that are skipped; this makes each such file show up in it. */
+export function reportSkipped(reason: string): void {
+  it(`${path.basename(process.argv[1] ?? 'this file')} needs what is not there`, { skip: reason }, () => {})
 }

@@ -2,7 +2,12 @@ import type { PrinterColumn } from './kind.ts'
 
 /** The columns that the kinds that move volume data have in common, by name. */
 export const dataMoveColumns = {
-  status: { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'The step it has reached' },
+  status: {
+    name: 'Status',
+    type: 'string',
+    jsonPath: '.status.phase',
+    description: 'The step it has reached',
+  },
   started: {
     name: 'Started',
     type: 'date',
@@ -43,5 +48,10 @@ export const dataMoveColumns = {
     jsonPath: '.metadata.creationTimestamp',
     description: 'When it was created',
   },
-  node: { name: 'Node', type: 'string', jsonPath: '.status.node', description: 'The node that moves the data' },
+  node: {
+    name: 'Node',
+    type: 'string',
+    jsonPath: '.status.node',
+    description: 'The node that moves the data',
+  },
 } as const satisfies Record<string, PrinterColumn>

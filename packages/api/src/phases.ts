@@ -277,7 +277,12 @@ export const backupStorageLocationPhaseMachine: PhaseMachine<LocationPhase> = {
   moves: [
     { from: '', to: 'Available', by: 'backup-storage-location', when: 'the store answers as it should' },
     { from: '', to: 'Unavailable', by: 'backup-storage-location', when: 'the store does not' },
-    { from: 'Available', to: 'Unavailable', by: 'backup-storage-location', when: 'the store fails validation' },
+    {
+      from: 'Available',
+      to: 'Unavailable',
+      by: 'backup-storage-location',
+      when: 'the store fails validation',
+    },
     { from: 'Unavailable', to: 'Available', by: 'backup-storage-location', when: 'the store is back' },
   ],
 }
@@ -289,7 +294,12 @@ export const backupRepositoryPhaseMachine: PhaseMachine<BackupRepositoryPhase> =
   moves: [
     { from: 'New', to: 'Ready', by: 'backup-repository', when: 'it was opened or created' },
     { from: 'New', to: 'NotReady', by: 'backup-repository', when: 'it could not be opened' },
-    { from: 'Ready', to: 'NotReady', by: 'backup-repository', when: 'its storage location changed or is gone' },
+    {
+      from: 'Ready',
+      to: 'NotReady',
+      by: 'backup-repository',
+      when: 'its storage location changed or is gone',
+    },
     { from: 'NotReady', to: 'Ready', by: 'backup-repository', when: 'a later try opened it' },
   ],
 }

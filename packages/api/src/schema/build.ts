@@ -93,7 +93,12 @@ export function object<F extends Fields>(description: string, fields: F): Schema
       properties[name] = field
     }
   }
-  return { type: 'object', description, properties, ...(mandatory.length > 0 && { required: mandatory }) }
+  return {
+    type: 'object',
+    description,
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(mandatory.length > 0 && { required: mandatory }),
+  }
 }
 
 /** An object of which the API server keeps every field, known or not. */

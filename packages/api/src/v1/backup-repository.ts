@@ -1,6 +1,17 @@
 import { type CustomObject, describeKind, type KindDescription } from '../kind.ts'
 import { backupRepositoryPhaseMachine, backupRepositoryPhases } from '../phases.ts'
-import { array, described, duration, enumeration, map, nullable, object, required, string, time } from '../schema/build.ts'
+import {
+  array,
+  described,
+  duration,
+  enumeration,
+  map,
+  nullable,
+  object,
+  required,
+  string,
+  time,
+} from '../schema/build.ts'
 import type { Infer } from '../schema/schema.ts'
 import { uploaderType } from '../uploader-type.ts'
 

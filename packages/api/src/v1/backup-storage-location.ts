@@ -37,9 +37,7 @@ const backupStorageLocationSpec = object('Where backups are kept.', {
   credential: secretKeySelector('The secret with the credentials.'),
   default: boolean('Whether backups that name no location go here.'),
   accessMode,
-  backupSyncPeriod: nullable(
-    duration('How often to look for backups of other clusters; 0 turns it off.'),
-  ),
+  backupSyncPeriod: nullable(duration('How often to look for backups of other clusters; 0 turns it off.')),
   validationFrequency: nullable(duration('How often to check that the store works; 0 turns it off.')),
 })
 

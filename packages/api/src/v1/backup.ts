@@ -66,7 +66,9 @@ export const backupSpec = object('What to back up, and how.', {
     strings('Resources with a namespace to leave out. Not together with excludedResources.'),
   ),
   includeClusterResources: nullable(
-    boolean('Whether resources without a namespace are taken; null takes those that belong to what is taken.'),
+    boolean(
+      'Whether resources without a namespace are taken; null takes those that belong to what is taken.',
+    ),
   ),
   labelSelector: nullable(labelSelector('Labels of what to back up.')),
   orLabelSelectors: nullable(

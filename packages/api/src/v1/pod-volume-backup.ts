@@ -3,7 +3,17 @@ import { dataMoveProgress } from '../data-move-progress.ts'
 import { type CustomObject, describeKind, type KindDescription } from '../kind.ts'
 import { objectReference } from '../object-reference.ts'
 import { dataMovePhaseMachine, dataMovePhases } from '../phases.ts'
-import { boolean, enumeration, int64, map, nullable, object, required, string, time } from '../schema/build.ts'
+import {
+  boolean,
+  enumeration,
+  int64,
+  map,
+  nullable,
+  object,
+  required,
+  string,
+  time,
+} from '../schema/build.ts'
 import type { Infer } from '../schema/schema.ts'
 import { uploaderType } from '../uploader-type.ts'
 
@@ -40,7 +50,8 @@ export interface PodVolumeBackupStatus extends Infer<typeof podVolumeBackupStatu
 /** The backup of one volume of a pod from its file system. */
 export interface PodVolumeBackup extends CustomObject<PodVolumeBackupSpec, PodVolumeBackupStatus> {}
 
-const { status, started, bytesDone, totalBytes, incrementalBytes, storageLocation, age, node } = dataMoveColumns
+const { status, started, bytesDone, totalBytes, incrementalBytes, storageLocation, age, node } =
+  dataMoveColumns
 
 /** The kind PodVolumeBackup. Its Node column reads a field that does not exist, as in Velero. */
 export const PodVolumeBackupKind: KindDescription<PodVolumeBackup> = describeKind({
@@ -58,6 +69,11 @@ export const PodVolumeBackupKind: KindDescription<PodVolumeBackup> = describeKin
     storageLocation,
     age,
     node,
-    { name: 'Uploader', type: 'string', jsonPath: '.spec.uploaderType', description: 'The format of the data' },
+    {
+      name: 'Uploader',
+      type: 'string',
+      jsonPath: '.spec.uploaderType',
+      description: 'The format of the data',
+    },
   ],
 })

@@ -3,7 +3,17 @@ import { dataMoveProgress } from '../data-move-progress.ts'
 import { type CustomObject, describeKind, type KindDescription } from '../kind.ts'
 import { objectReference } from '../object-reference.ts'
 import { dataMovePhases, podVolumeRestorePhaseMachine } from '../phases.ts'
-import { boolean, enumeration, int64, map, nullable, object, required, string, time } from '../schema/build.ts'
+import {
+  boolean,
+  enumeration,
+  int64,
+  map,
+  nullable,
+  object,
+  required,
+  string,
+  time,
+} from '../schema/build.ts'
 import type { Infer } from '../schema/schema.ts'
 import { uploaderType } from '../uploader-type.ts'
 

@@ -18,7 +18,7 @@ const scheduleSpec = object('What to back up, and when.', {
   template: required(described('The spec of the backups to make.', backupSpec)),
   schedule: required(string('When to back up, as a cron expression.')),
   paused: boolean('Whether no backups are made for now.'),
-  skipImmediately: nullable(boolean('Whether a backup that is due at once is left out.')),
+  skipImmediately: boolean('Whether a backup that is due at once is left out.'),
   useOwnerReferencesInBackup: nullable(boolean('Whether backups are deleted along with the schedule.')),
 })
 

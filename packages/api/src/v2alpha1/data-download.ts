@@ -3,7 +3,17 @@ import { dataMoveProgress } from '../data-move-progress.ts'
 import { type CustomObject, describeKind, type KindDescription } from '../kind.ts'
 import { nodeOS } from '../node-os.ts'
 import { dataMovePhaseMachine, dataMovePhases } from '../phases.ts'
-import { boolean, duration, enumeration, int64, map, object, required, string, time } from '../schema/build.ts'
+import {
+  boolean,
+  duration,
+  enumeration,
+  int64,
+  map,
+  object,
+  required,
+  string,
+  time,
+} from '../schema/build.ts'
 import type { Infer } from '../schema/schema.ts'
 
 const dataDownloadSpec = object('Which data to download, and into which volume.', {

@@ -61,7 +61,8 @@ export interface DataUploadStatus extends Infer<typeof dataUploadStatus> {}
 /** The move of the data of a snapshot into the storage location. */
 export interface DataUpload extends CustomObject<DataUploadSpec, DataUploadStatus> {}
 
-const { status, started, bytesDone, totalBytes, incrementalBytes, storageLocation, age, node } = dataMoveColumns
+const { status, started, bytesDone, totalBytes, incrementalBytes, storageLocation, age, node } =
+  dataMoveColumns
 
 /** The kind DataUpload. */
 export const DataUploadKind: KindDescription<DataUpload> = describeKind({
