@@ -5,11 +5,13 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { runCommand } from '../binaries/run-command.ts'
 import { tool } from '../binaries/tool.ts'
+import type { Image } from '../image/oci-image.ts'
 import { ClusterError } from './cluster-error.ts'
 import { type ClusterNeeds, type ClusterPlan, filesOf } from './cluster-layout.ts'
 import { isRunning, readState } from './cluster-state.ts'
 import { controlOf } from './control-client.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
+import { deliverImage } from './node/images.ts'
 import { signCertificate } from './pki.ts'
 import { checkPrerequisites } from './prerequisites.ts'
 import { waitForApiServer } from './readiness.ts'
@@ -30,6 +32,8 @@ export interface Cluster {
   kubeconfigFor(user: string): Promise<string>
   /** Kills a component without warning. */
   kill(component: string): Promise<void>
+  /** Makes an image known to the node. */
+  deliverImage(image: Image): Promise<void>
   /** Starts a killed component; for the API server, waits until it answers. */
   start(component: string): Promise<void>
 }
@@ -93,6 +97,7 @@ export async function openCluster(name: string): Promise<Cluster> {
     kubectl: async (args, options = {}) =>
       runCommand(await tool('kubectl'), ['--kubeconfig', files.kubeconfig, ...args], options),
     kubeconfigFor: user => kubeconfigFor(plan, user),
+    deliverImage: image => deliverImage(plan, image),
     kill: control.kill,
     start: async component => {
       await control.start(component)

@@ -36,6 +36,7 @@ export function externalCluster(
     kubectl: async (args, options = {}) =>
       runCommand(await tool('kubectl'), ['--kubeconfig', kubeconfigPath, ...args], options),
     kubeconfigFor: foreign,
+    deliverImage: foreign,
     kill: foreign,
     start: foreign,
   }

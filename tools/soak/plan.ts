@@ -14,10 +14,17 @@ export interface SoakPlan {
 /** Every soak there is. A test file that uses `rotatingSeeds` belongs to one of them. */
 export const soakPlans: SoakPlan[] = [
   {
-    name: 'runner',
-    shows: 'seeds reach the test files and their results reach the report',
+    name: 'seeded-random',
+    shows: 'the generator that other soaks draw from is even and complete for any seed',
     files: ['tools/test/seeds.test.ts'],
-    seeds: 10,
+    seeds: 1000,
     timeoutMinutes: 10,
+  },
+  {
+    name: 'killed-put',
+    shows: 'a put into a folder that is killed leaves the old object or the new one, whole',
+    files: ['packages/server/src/object-store/filesystem-kill.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 30,
   },
 ]

@@ -34,5 +34,5 @@ async function matching(root: string, patterns: string[]): Promise<string[]> {
   for await (const file of glob(patterns, { cwd: root, exclude: name => name === 'node_modules' })) {
     found.push(file.split(path.sep).join('/'))
   }
-  return [...new Set(found)].sort()
+  return [...new Set(found)].sort((a, b) => (a < b ? -1 : 1))
 }

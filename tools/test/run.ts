@@ -43,6 +43,7 @@ async function main(): Promise<number> {
 function runTests(files: string[], cluster: SharedCluster, interrupted: AbortSignal): Promise<number> {
   const args = [
     '--test',
+    `--import=${path.join(import.meta.dirname, 'end-with-tests.ts')}`,
     '--test-reporter=spec',
     `--test-concurrency=${flags.concurrency}`,
     `--test-timeout=${Number(flags.timeout) * 60_000}`,

@@ -1,13 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { tools } from '../../binaries/tool.ts'
+import { busyboxImageName } from '../../image/busybox-image.ts'
 import { addressesOf, type ClusterPlan, filesOf } from '../cluster-layout.ts'
 import type { ComponentPlan } from '../component.ts'
 
 export const containerdSocket = '/run/containerd/containerd.sock'
 
 /** The image that holds a pod's namespaces open; imported, never pulled. */
-export const sandboxImage = 'localhost/lateen-busybox:test'
+export const sandboxImage = busyboxImageName
 
 /** Writes containerd's and CNI's configuration and returns the command line. */
 export async function containerd(plan: ClusterPlan): Promise<ComponentPlan> {

@@ -1,17 +1,33 @@
-import type { ClusterPlan } from '../cluster-layout.ts'
+import { rm } from 'node:fs/promises'
+import { tool } from '../../binaries/tool.ts'
+import { busyboxImage } from '../../image/busybox-image.ts'
+import { type Image, writeImageArchive } from '../../image/oci-image.ts'
+import { type ClusterPlan, filesOf } from '../cluster-layout.ts'
 import { containerdSocket } from './containerd.ts'
 import { joinNamespaces, type NodeNamespaces } from './namespaces.ts'
 
-/** Makes an image archive known to the node's kubelet. */
-export async function importImage(namespaces: NodeNamespaces, archive: string): Promise<void> {
-  await namespaces.run('ctr', ['--address', containerdSocket, '-n', 'k8s.io', 'images', 'import', archive])
-}
-
-export async function workloadImage(): Promise<string> {
-  return '/tmp/busybox.tar'
+/** Makes the image that test workloads and every pod's sandbox use, and imports it. */
+export async function importWorkloadImage(plan: ClusterPlan, namespaces: NodeNamespaces): Promise<void> {
+  await importImage(plan, namespaces, await busyboxImage({ busybox: await tool('busybox') }))
 }
 
 /** Makes an image archive known to the node of a running cluster. */
 export async function loadImage(plan: ClusterPlan, archive: string): Promise<void> {
-  await importImage(await joinNamespaces(plan), archive)
+  await importArchive(await joinNamespaces(plan), archive)
+}
+
+/** Writes an image and makes it known to the node of a running cluster. */
+export async function deliverImage(plan: ClusterPlan, image: Image): Promise<void> {
+  await importImage(plan, await joinNamespaces(plan), image)
+}
+
+async function importImage(plan: ClusterPlan, namespaces: NodeNamespaces, image: Image): Promise<void> {
+  const archive = filesOf(plan).data(`${image.name.replaceAll(/[^a-z0-9]/gi, '-')}.tar`)
+  await writeImageArchive(image, archive)
+  await importArchive(namespaces, archive)
+  await rm(archive)
+}
+
+async function importArchive(namespaces: NodeNamespaces, archive: string): Promise<void> {
+  await namespaces.run('ctr', ['--address', containerdSocket, '-n', 'k8s.io', 'images', 'import', archive])
 }

@@ -6,7 +6,7 @@ import { type Component, type ComponentPlan, createComponent } from '../componen
 import { waitForNode } from '../readiness.ts'
 import { waitUntil } from '../wait-until.ts'
 import { containerd, containerdSocket } from './containerd.ts'
-import { importImage, workloadImage } from './images.ts'
+import { importWorkloadImage } from './images.ts'
 import { kubeProxy } from './kube-proxy.ts'
 import { kubelet } from './kubelet.ts'
 import { createLocalPathObjects, localPathFiles, localPathProvisioner } from './local-path.ts'
@@ -23,7 +23,7 @@ export async function startNode(plan: ClusterPlan, namespaces: NodeNamespaces, o
     owner.start(createComponent(plan, insideNode(namespaces, part)))
   startInside(await containerd(plan))
   await containerdAnswers(namespaces)
-  await importImage(namespaces, await workloadImage())
+  await importWorkloadImage(plan, namespaces)
   startInside(await kubelet(plan))
   startInside(await kubeProxy(plan))
   await Promise.all([waitForNode(plan, owner.components), startLocalVolumes(plan, owner)])

@@ -1,0 +1,39 @@
+import type { KubeObject, ResourceType } from '@lateen/kube'
+
+/** What the bench creates and lists. */
+export interface BenchConfigMap extends KubeObject {
+  data: Record<string, string>
+}
+
+export const ConfigMapKind: ResourceType<BenchConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+
+/** Requests at the same time, and connections. */
+export const concurrency = 32
+
+const text = 'x'.repeat(1024)
+
+/** A ConfigMap with 1 KiB of data. */
+export function configMap(number: number): BenchConfigMap {
+  const name = `bench-${String(number).padStart(6, '0')}`
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { text } }
+}
+
+/** The command line of the scripts that create. */
+export function readCreateArguments([, , kubeconfig = '', namespace = '', first, count]: string[]) {
+  return { kubeconfig, namespace, first: Number(first), count: Number(count) }
+}
+
+/** Does `work` for 0 to `count` - 1, a fixed number at the same time. */
+export async function runInParallel(count: number, work: (number: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const lane = async () => {
+    while (next < count) await work(next++)
+  }
+  await Promise.all(Array.from({ length: concurrency }, lane))
+}

@@ -1,0 +1,56 @@
+import { chmod, mkdir, readFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { build } from 'esbuild'
+import { lazyPackages } from './lazy-packages.ts'
+
+/** The program as files that need nothing beside them but Node. */
+export interface Bundle {
+  version: string
+  /** The file to run, relative to the bundle's folder. */
+  entry: string
+  files: { path: string; from: string }[]
+}
+
+const root = path.join(import.meta.dirname, '..', '..')
+const entry = 'lateen.mjs'
+
+/**
+ * Bundles the command line with all that it can load into `folder`, which is replaced. What is imported lazily lies in chunks of its
+ * own, so that a command loads only what it uses. Throws esbuild's BuildFailure with the places of the errors.
+ */
+export async function bundleLateen(folder: string = path.join(root, 'dist')): Promise<Bundle> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [{ in: 'packages/cli/src/main.ts', out: path.basename(entry, '.mjs') }],
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    // Error classes and commands are known by their names, at run time too.
+    keepNames: true,
+    legalComments: 'eof',
+    // CommonJS packages inside the bundle find Node's own modules through this.
+    banner: {
+      js: `import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)`,
+    },
+    define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' },
+    plugins: [lazyPackages],
+    metafile: true,
+    logLevel: 'silent',
+  })
+  await chmod(path.join(folder, entry), 0o755)
+  const outputs = Object.keys(metafile.outputs).map(file => path.resolve(root, file))
+  const files = outputs.map(from => ({ path: path.relative(folder, from).split(path.sep).join('/'), from }))
+  return { version: await workspaceVersion(), entry, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) }
+}
+
+async function workspaceVersion(): Promise<string> {
+  const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as { version: string }
+  return manifest.version
+}
