@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { after, it } from 'node:test'
+import { skipVariable } from '../test/shared-cluster.ts'
 import { type Cluster, openCluster, startCluster } from './cluster.ts'
 import { ClusterError } from './cluster-error.ts'
 import { externalCluster } from './external-cluster.ts'
@@ -43,6 +44,8 @@ export async function givenCluster(needs: TestNeeds = {}): Promise<Given> {
 async function clusterFor(needs: TestNeeds): Promise<Cluster> {
   const external = externalCluster(needs)
   if (external) return external
+  const reason = process.env[skipVariable]
+  if (reason) throw new ClusterError('CLUSTER_UNAVAILABLE', reason, { hint: 'Told by the test run' })
   const shared = process.env[sharedClusterVariable]
   if (shared && !needs.own && !needs.node) return openCluster(shared)
   const name = `test-${randomBytes(4).toString('hex')}`

@@ -1,7 +1,9 @@
+import { cliReference } from '@lateen/cli'
 import { generateCrds } from './crds.ts'
 import type { Generator } from './generated-files.ts'
 
 /** Everything that `npm run gen` writes. To add one, write a file beside this and list it here. */
 export const generators: readonly Generator[] = [
   { name: 'CRDs', owns: ['deploy/crds'], generate: generateCrds },
+  { name: 'CLI reference', owns: ['docs/cli'], generate: cliReference },
 ]

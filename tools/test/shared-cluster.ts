@@ -5,9 +5,7 @@ export interface SharedCluster extends AsyncDisposable {
 
 /** What `tools/cluster/shared.ts` promises. */
 interface ClusterModule {
-  startSharedCluster(options: {
-    signal: AbortSignal
-  }): Promise<{ env: Record<string, string>; stop(): Promise<void> } | { skip: string }>
+  startSharedCluster(): Promise<{ env: Record<string, string>; stop(): Promise<void> } | { skip: string }>
 }
 
 /** The variable through which test files learn why there is no cluster, and skip with that reason. */
@@ -20,7 +18,11 @@ export const skipVariable = 'LATEEN_TEST_CLUSTER_SKIP'
 export async function startIfNeeded(needed: boolean, signal: AbortSignal): Promise<SharedCluster> {
   if (!needed) return { env: {}, [Symbol.asyncDispose]: async () => undefined }
   const module: ClusterModule = await import('../cluster/shared.ts')
-  const started = await module.startSharedCluster({ signal })
+  // What has been started so far ends with this process.
+  const leave = () => process.exit(130)
+  signal.addEventListener('abort', leave)
+  const started = await module.startSharedCluster()
+  signal.removeEventListener('abort', leave)
   if ('skip' in started) {
     return { env: { [skipVariable]: started.skip }, [Symbol.asyncDispose]: async () => undefined }
   }

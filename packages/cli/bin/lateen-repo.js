@@ -1,6 +1,4 @@
 #!/usr/bin/env node
 'use strict'
 
-require('./launch.js').launch(__filename, function () {
-  return import('../src/repo-main.ts')
-})
+require('./launch.js').launch(__filename, () => import('../src/repo-main.ts'))

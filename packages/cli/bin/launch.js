@@ -1,12 +1,12 @@
 'use strict'
 
-// Runs on any Node from 12 on, so that an old Node can start a new one: no syntax or API beyond that here
+// Runs on any Node from 16 on, so that an old Node can start a new one: no syntax or API beyond that here
 // unless it is guarded by the version check.
 
-const childProcess = require('child_process')
-const fs = require('fs')
-const os = require('os')
-const path = require('path')
+const childProcess = require('node:child_process')
+const fs = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
 
 const NEEDED_MAJOR = 24
 const FORWARDED_SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2']
@@ -20,7 +20,11 @@ function bundledNode() {
   try {
     const manifest = require.resolve('node/package.json', { paths: [__dirname] })
     if (majorOf(JSON.parse(fs.readFileSync(manifest, 'utf8')).version) < NEEDED_MAJOR) return undefined
-    const binary = path.join(path.dirname(manifest), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    const binary = path.join(
+      path.dirname(manifest),
+      'bin',
+      process.platform === 'win32' ? 'node.exe' : 'node',
+    )
     fs.accessSync(binary, fs.constants.X_OK)
     return binary
   } catch (_absent) {
@@ -34,24 +38,24 @@ function bundledNode() {
  */
 function keepCompiledSources() {
   const cache = process.env.XDG_CACHE_HOME || (os.homedir() && path.join(os.homedir(), '.cache'))
-  if (cache) require('module').enableCompileCache(path.join(cache, 'lateen', 'compiled'))
+  if (cache) require('node:module').enableCompileCache(path.join(cache, 'lateen', 'compiled'))
 }
 
 function runWith(node, file) {
   const child = childProcess.spawn(node, [file].concat(process.argv.slice(2)), { stdio: 'inherit' })
   // A terminal sends Ctrl-C to the child as well; without one, whoever signals us means the child.
   const forwarded = process.stdin.isTTY ? FORWARDED_SIGNALS : FORWARDED_SIGNALS.concat('SIGINT')
-  forwarded.forEach(function (signal) {
-    process.on(signal, function () {
+  forwarded.forEach(signal => {
+    process.on(signal, () => {
       child.kill(signal)
     })
   })
-  if (process.stdin.isTTY) process.on('SIGINT', function () {})
-  child.on('error', function (error) {
-    process.stderr.write('lateen: ' + node + ' could not be started: ' + error.message + '\n')
+  if (process.stdin.isTTY) process.on('SIGINT', () => {})
+  child.on('error', error => {
+    process.stderr.write(`lateen: ${node} could not be started: ${error.message}\n`)
     process.exit(1)
   })
-  child.on('exit', function (code, signal) {
+  child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code)
     process.removeAllListeners(signal)
     process.kill(process.pid, signal)
@@ -72,14 +76,8 @@ exports.launch = function launch(file, load) {
   }
   const root = path.resolve(__dirname, '..', '..', '..')
   process.stderr.write(
-    path.basename(file, '.js') +
-      ' needs Node.js ' +
-      NEEDED_MAJOR +
-      ' or newer, and this is ' +
-      process.version +
-      ': run "npm ci" in ' +
-      root +
-      ', which brings it along, or install it from https://nodejs.org/.\n',
+    `${path.basename(file, '.js')} needs Node.js ${NEEDED_MAJOR} or newer, and this is ${process.version}: ` +
+      `run "npm ci" in ${root}, which brings it along, or install it from https://nodejs.org/.\n`,
   )
   process.exitCode = 1
 }

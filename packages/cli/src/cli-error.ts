@@ -1,5 +1,13 @@
 /** Why a command line could not be carried out. */
-export type CliErrorCode = 'USAGE' | 'CONFIG' | 'FILE' | 'NOT_FOUND' | 'EXISTS' | 'REFUSED' | 'TIMEOUT' | 'PARTIAL'
+export type CliErrorCode =
+  | 'USAGE'
+  | 'CONFIG'
+  | 'FILE'
+  | 'NOT_FOUND'
+  | 'EXISTS'
+  | 'REFUSED'
+  | 'TIMEOUT'
+  | 'PARTIAL'
 
 /**
  * A failure that a person can act on. The message names the thing and the reason, `hint` the remedy; together they are

@@ -5,7 +5,7 @@ import type { CommandCall } from '../tree/command.ts'
 /** `client config get [KEY…]`: all values in the order of their keys, or the ones asked for. */
 export async function run(call: CommandCall): Promise<CommandResult> {
   const config = await readClientConfig(call.surroundings.home)
-  const keys = call.args.length === 0 ? Object.keys(config).sort() : call.args
+  const keys = call.args.length === 0 ? Object.keys(config).sort((a, b) => (a < b ? -1 : 1)) : call.args
   return { show: 'lines', lines: keys.map(key => `${key}: ${display(config[key])}`) }
 }
 

@@ -6,6 +6,8 @@ export async function readFileFlag(flag: string, file: string): Promise<Buffer> 
   try {
     return await readFile(file)
   } catch (cause) {
-    throw new CliError('FILE', `--${flag} names ${file}, which cannot be read: ${(cause as Error).message}`, { cause })
+    throw new CliError('FILE', `--${flag} names ${file}, which cannot be read: ${(cause as Error).message}`, {
+      cause,
+    })
   }
 }

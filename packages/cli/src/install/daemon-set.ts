@@ -22,7 +22,8 @@ const windowsTolerations = ['NoSchedule', 'NoExecute'].map(effect => ({
 /** The node agent: DaemonSet `node-agent`, or `node-agent-windows` for Windows nodes. */
 export function daemonSetObject(options: InstallOptions, system: NodeSystem): object {
   const name = system === 'linux' ? 'node-agent' : 'node-agent-windows'
-  const annotations = Object.keys(options.podAnnotations).length === 0 ? {} : { annotations: options.podAnnotations }
+  const annotations =
+    Object.keys(options.podAnnotations).length === 0 ? {} : { annotations: options.podAnnotations }
   return {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',

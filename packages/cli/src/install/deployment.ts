@@ -48,11 +48,7 @@ function serverPod(options: InstallOptions): object {
     ...(server.priorityClassName === undefined ? {} : { priorityClassName: server.priorityClassName }),
     restartPolicy: 'Always',
     serviceAccountName: options.serviceAccountName ?? 'velero',
-    volumes: [
-      { name: 'plugins', emptyDir: {} },
-      { name: 'scratch', emptyDir: {} },
-      ...credentials.volumes,
-    ],
+    volumes: [{ name: 'plugins', emptyDir: {} }, { name: 'scratch', emptyDir: {} }, ...credentials.volumes],
   }
 }
 

@@ -1,4 +1,9 @@
-import { clusterRoleBindingObject, namespaceObject, secretObject, serviceAccountObject } from './cluster-objects.ts'
+import {
+  clusterRoleBindingObject,
+  namespaceObject,
+  secretObject,
+  serviceAccountObject,
+} from './cluster-objects.ts'
 import { customResourceDefinitions } from './custom-resource-definitions.ts'
 import { daemonSetObject } from './daemon-set.ts'
 import { deploymentObject } from './deployment.ts'
@@ -10,7 +15,10 @@ export function installObjects(options: InstallOptions): object[] {
   const { namespace, nodeAgent } = options
   const account =
     options.serviceAccountName === undefined
-      ? [clusterRoleBindingObject(namespace), serviceAccountObject(namespace, options.serviceAccountAnnotations)]
+      ? [
+          clusterRoleBindingObject(namespace),
+          serviceAccountObject(namespace, options.serviceAccountAnnotations),
+        ]
       : []
   const objects = [
     ...customResourceDefinitions(),

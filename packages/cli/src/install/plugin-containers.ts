@@ -23,10 +23,8 @@ export function pluginContainers(images: readonly string[], imagePullPolicy: str
 export function pluginContainerName(image: string): string {
   const slash = image.indexOf('/')
   const hasRegistry = slash === 0 || (slash > 0 && image.indexOf('/', slash + 1) > 0)
-  const at = image.lastIndexOf('@')
-  const colon = image.lastIndexOf(':')
-  const end = at > 0 ? at : colon > 0 ? colon : image.length
-  return validLabelValue(image.slice(hasRegistry ? slash + 1 : 0, end).replace(/[/_.]/g, '-'))
+  const repository = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '')
+  return validLabelValue(repository.slice(hasRegistry ? slash + 1 : 0).replace(/[/_.:]/g, '-'))
 }
 
 function uniqueName(name: string, taken: ReadonlySet<string>): string {

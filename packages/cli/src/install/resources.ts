@@ -53,7 +53,10 @@ function present(quantities: Record<string, string>): Record<string, string> | u
 function checkPair(what: string, request: string, limit: string): void {
   for (const text of [request, limit]) {
     if (amount(text) !== undefined) continue
-    throw new CliError('USAGE', `${what} must be a quantity such as 500m or 128Mi, and ${JSON.stringify(text)} is not`)
+    throw new CliError(
+      'USAGE',
+      `${what} must be a quantity such as 500m or 128Mi, and ${JSON.stringify(text)} is not`,
+    )
   }
   const [low = 0, high = 0] = [amount(request), amount(limit)]
   if (high !== 0 && low > high) {

@@ -68,6 +68,8 @@ function addFlags(target: Command, flags: FlagSet): void {
     const option = new Option(`${dashes} <value>`)
     // Keyed by the flag's own name: commander would turn `access-mode` into `accessMode`.
     option.attributeName = () => name
+    // A flag whose own name begins with `no-` is not the negation of another.
+    option.negate = false
     target.addOption(option.argParser((text, before: string[] | undefined) => [...(before ?? []), text]))
   }
 }
@@ -80,7 +82,8 @@ function checkCount(args: readonly string[], spec: LeafCommand, path: readonly C
   const { min, max, choices } = spec.args
   const name = path.map(step => step.name).join(' ')
   if (args.length < min || args.length > max) {
-    const range = min === max ? `${min}` : max === Number.POSITIVE_INFINITY ? `at least ${min}` : `${min} to ${max}`
+    const range =
+      min === max ? `${min}` : max === Number.POSITIVE_INFINITY ? `at least ${min}` : `${min} to ${max}`
     throw new CliError('USAGE', `${name} takes ${range} argument(s), and ${args.length} were given`, {
       hint: `run '${name} --help' for usage`,
     })
@@ -95,6 +98,10 @@ function usageError(error: CommanderError): CliError {
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/ <value>/, '')
-    .replace("too many arguments. Expected 0 arguments but got", 'unexpected arguments:')
-  return new CliError('USAGE', message, { hint: "add '--help' for usage", cause: error })
+    .replace('too many arguments. Expected 0 arguments but got', 'unexpected arguments:')
+  const guessed = message.includes('(Did you mean')
+  return new CliError('USAGE', message, {
+    ...(guessed ? {} : { hint: "add '--help' for usage" }),
+    cause: error,
+  })
 }

@@ -19,7 +19,11 @@ export async function readClientConfig(home: string): Promise<ClientConfig> {
     text = await readFile(file, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw new CliError('CONFIG', `the client configuration ${file} cannot be read: ${(cause as Error).message}`, { cause })
+    throw new CliError(
+      'CONFIG',
+      `the client configuration ${file} cannot be read: ${(cause as Error).message}`,
+      { cause },
+    )
   }
   return parseClientConfig(text, file)
 }
@@ -60,9 +64,13 @@ export async function writeClientConfig(home: string, config: ClientConfig): Pro
     await rename(unfinished, file)
   } catch (cause) {
     await rm(unfinished, { force: true }).catch(() => {})
-    throw new CliError('CONFIG', `the client configuration ${file} cannot be written: ${(cause as Error).message}`, {
-      cause,
-    })
+    throw new CliError(
+      'CONFIG',
+      `the client configuration ${file} cannot be written: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    )
   }
 }
 

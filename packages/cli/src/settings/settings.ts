@@ -14,7 +14,7 @@ export interface SettingSources {
 /** Merges the sources: flag over client configuration over environment over default; features add up. */
 export function settingsOf({ flags, config, env }: SettingSources): Settings {
   return {
-    namespace: flags.namespace || text(config, 'namespace') || env['VELERO_NAMESPACE'] || 'velero',
+    namespace: flags.namespace || text(config, 'namespace') || env.VELERO_NAMESPACE || 'velero',
     kubeconfig: flags.kubeconfig || undefined,
     kubecontext: flags.kubecontext || undefined,
     features: [...new Set([...featuresIn(config), ...flags.features])],

@@ -55,7 +55,11 @@ export const backupLocationSetFlags = {
 export const backupLocationDeleteFlags = {
   all: { type: 'boolean', help: 'Delete all backup locations of the namespace.' },
   confirm: { type: 'boolean', help: 'Delete without asking.' },
-  selector: { type: 'string', short: 'l', help: 'Delete all backup locations whose labels match this selector.' },
+  selector: {
+    type: 'string',
+    short: 'l',
+    help: 'Delete all backup locations whose labels match this selector.',
+  },
 } as const satisfies FlagSet
 
 function create(name: string): CommandSpec {

@@ -8,16 +8,16 @@ export const globalFlags = {
   },
   features: {
     type: 'list',
-    help: 'Comma-separated features to enable, in addition to `features` of the client configuration.',
+    help: 'Comma-separated features, in addition to `features` of the client configuration. In this version only `install` uses them: it hands them to the pods.',
     choices: ['EnableCSI', 'EnableAPIGroupVersions'],
   },
   kubeconfig: {
     type: 'string',
-    help: 'Path of the kubeconfig file. Without it: the files in KUBECONFIG, then ~/.kube/config, then the service account of the pod this runs in.',
+    help: 'Path of the kubeconfig file. Without it: the files in KUBECONFIG, then the service account of the pod this runs in, then ~/.kube/config.',
   },
   kubecontext: {
     type: 'string',
-    help: "Context of the kubeconfig to use instead of its current context.",
+    help: 'Context of the kubeconfig to use instead of its current context.',
   },
   namespace: {
     type: 'string',

@@ -4,7 +4,10 @@ import type { FlagSet } from './flag.ts'
 const boundless = '0 means none.'
 
 export const installFlags = {
-  apply: { type: 'boolean', help: 'Accepted for Velero scripts: objects are always applied, never only created.' },
+  apply: {
+    type: 'boolean',
+    help: 'Accepted for Velero scripts: objects are always applied, never only created.',
+  },
   'backup-location-config': {
     type: 'map',
     help: "The provider's settings for the default backup location, as key1=value1,key2=value2.",
@@ -24,7 +27,10 @@ export const installFlags = {
     type: 'boolean',
     help: 'Have the server ask for the state of CSI snapshots often at first.',
   },
-  'default-repo-maintain-frequency': { type: 'duration', help: 'How often backup repositories are maintained.' },
+  'default-repo-maintain-frequency': {
+    type: 'duration',
+    help: 'How often backup repositories are maintained.',
+  },
   'default-snapshot-move-data': { type: 'boolean', help: 'Have the server move snapshot data by default.' },
   'default-volumes-to-fs-backup': {
     type: 'boolean',
@@ -33,27 +39,49 @@ export const installFlags = {
   'disable-informer-cache': { type: 'boolean', help: 'Have restores read objects without a cache.' },
   'dry-run': { type: 'boolean', help: 'Print the objects and send nothing.' },
   'garbage-collection-frequency': { type: 'duration', help: 'How often expired backups are removed.' },
-  image: { type: 'string', help: 'Image of the server and node agent pods. Default: lateen of this version.' },
+  image: {
+    type: 'string',
+    help: 'Image of the server and node agent pods. Default: lateen of this version.',
+  },
   'item-block-worker-count': { type: 'integer', help: 'How many workers back up items.' },
   'keep-latest-maintenance-jobs': {
     type: 'integer',
     help: 'Refused: the server reads it from the ConfigMap of --repo-maintenance-job-configmap.',
   },
-  'kubelet-root-dir': { type: 'string', default: '/var/lib/kubelet', help: "The kubelet's folder on the nodes." },
+  'kubelet-root-dir': {
+    type: 'string',
+    default: '/var/lib/kubelet',
+    help: "The kubelet's folder on the nodes.",
+  },
   'maintenance-job-cpu-limit': { type: 'string', help: 'Refused, as --keep-latest-maintenance-jobs is.' },
   'maintenance-job-cpu-request': { type: 'string', help: 'Refused, as --keep-latest-maintenance-jobs is.' },
   'maintenance-job-mem-limit': { type: 'string', help: 'Refused, as --keep-latest-maintenance-jobs is.' },
   'maintenance-job-mem-request': { type: 'string', help: 'Refused, as --keep-latest-maintenance-jobs is.' },
   'no-default-backup-location': { type: 'boolean', help: 'Without a default backup location.' },
-  'no-secret': { type: 'boolean', help: 'Without a Secret of credentials; needed when --secret-file is not given.' },
+  'no-secret': {
+    type: 'boolean',
+    help: 'Without a Secret of credentials; needed when --secret-file is not given.',
+  },
   'node-agent-configmap': { type: 'string', help: 'ConfigMap with settings of the node agent.' },
   'node-agent-disable-host-path': {
     type: 'boolean',
     help: 'Do not mount the pod volumes of the node into the node agent. File system backups need the mount.',
   },
-  'node-agent-pod-cpu-limit': { type: 'string', default: '0', help: `CPU limit of the node agent. ${boundless}` },
-  'node-agent-pod-cpu-request': { type: 'string', default: '0', help: `CPU request of the node agent. ${boundless}` },
-  'node-agent-pod-mem-limit': { type: 'string', default: '0', help: `Memory limit of the node agent. ${boundless}` },
+  'node-agent-pod-cpu-limit': {
+    type: 'string',
+    default: '0',
+    help: `CPU limit of the node agent. ${boundless}`,
+  },
+  'node-agent-pod-cpu-request': {
+    type: 'string',
+    default: '0',
+    help: `CPU request of the node agent. ${boundless}`,
+  },
+  'node-agent-pod-mem-limit': {
+    type: 'string',
+    default: '0',
+    help: `Memory limit of the node agent. ${boundless}`,
+  },
   'node-agent-pod-mem-request': {
     type: 'string',
     default: '0',
@@ -78,12 +106,18 @@ export const installFlags = {
     type: 'boolean',
     help: 'Run the node agent privileged; backups of block volumes need it.',
   },
-  provider: { type: 'string', help: 'Provider of backup and volume storage. Built in for backups: aws, filesystem.' },
+  provider: {
+    type: 'string',
+    help: 'Provider of backup and volume storage. Built in for backups: aws, filesystem.',
+  },
   'repo-maintenance-job-configmap': { type: 'string', help: 'ConfigMap with settings of maintenance jobs.' },
   'restore-only': { type: 'boolean', help: 'A server that only restores.' },
   'sa-annotations': { type: 'map', help: 'Annotations of the service account, as key1=value1,key2=value2.' },
   'schedule-skip-immediately': { type: 'boolean', help: 'New schedules wait for their first due time.' },
-  'secret-file': { type: 'string', help: "File with the provider's credentials; it becomes the Secret cloud-credentials." },
+  'secret-file': {
+    type: 'string',
+    help: "File with the provider's credentials; it becomes the Secret cloud-credentials.",
+  },
   'server-priority-class-name': { type: 'string', help: 'Priority class of the server pod.' },
   'service-account-name': {
     type: 'string',
@@ -93,7 +127,12 @@ export const installFlags = {
     type: 'map',
     help: "The provider's settings for the default volume snapshot location, as key1=value1,key2=value2.",
   },
-  'uploader-type': { type: 'choice', default: 'kopia', choices: ['kopia'], help: 'How volume data is stored: kopia.' },
+  'uploader-type': {
+    type: 'choice',
+    default: 'kopia',
+    choices: ['kopia'],
+    help: 'How volume data is stored: kopia.',
+  },
   'use-node-agent': { type: 'boolean', help: 'With a node agent on Linux nodes.' },
   'use-node-agent-windows': { type: 'boolean', help: 'With a node agent on Windows nodes.' },
   'use-volume-snapshots': {
@@ -102,10 +141,25 @@ export const installFlags = {
     help: 'With a default volume snapshot location.',
   },
   'velero-pod-cpu-limit': { type: 'string', default: '1000m', help: `CPU limit of the server. ${boundless}` },
-  'velero-pod-cpu-request': { type: 'string', default: '500m', help: `CPU request of the server. ${boundless}` },
-  'velero-pod-mem-limit': { type: 'string', default: '512Mi', help: `Memory limit of the server. ${boundless}` },
-  'velero-pod-mem-request': { type: 'string', default: '128Mi', help: `Memory request of the server. ${boundless}` },
-  wait: { type: 'boolean', help: 'Accepted for Velero scripts: CustomResourceDefinitions are always waited for.' },
+  'velero-pod-cpu-request': {
+    type: 'string',
+    default: '500m',
+    help: `CPU request of the server. ${boundless}`,
+  },
+  'velero-pod-mem-limit': {
+    type: 'string',
+    default: '512Mi',
+    help: `Memory limit of the server. ${boundless}`,
+  },
+  'velero-pod-mem-request': {
+    type: 'string',
+    default: '128Mi',
+    help: `Memory request of the server. ${boundless}`,
+  },
+  wait: {
+    type: 'boolean',
+    help: 'Accepted for Velero scripts: CustomResourceDefinitions are always waited for.',
+  },
 } as const satisfies FlagSet
 
 export const installCommand: CommandSpec = command({

@@ -1,0 +1,111 @@
+import {
+  BackupKind,
+  BackupRepositoryKind,
+  type BackupStorageLocation,
+  labelNames,
+  validLabelValue,
+} from '@lateen/api'
+import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { CliError } from '../cli-error.ts'
+import type { CommandResult } from '../output/command-result.ts'
+import type { backupLocationDeleteFlags } from '../tree/backup-location.ts'
+import type { CommandCall } from '../tree/command.ts'
+import { confirm } from './confirm.ts'
+import { type LocationClient, locationClient } from './location-client.ts'
+
+type Call = CommandCall<typeof backupLocationDeleteFlags>
+
+/** What goes with a location, found by its label. */
+const belongings: readonly { type: ResourceType<KubeObject>; title: string }[] = [
+  { type: BackupKind, title: 'Backup' },
+  { type: BackupRepositoryKind, title: 'Backup repository' },
+]
+
+/** `backup-location delete`: asks first, goes on after a failure, and reports all failures at the end. */
+export function run(call: Call): CommandResult {
+  const ways = [call.args.length > 0, call.flags.all, call.flags.selector !== undefined]
+  if (ways.filter(Boolean).length !== 1) {
+    throw new CliError('USAGE', 'exactly one of backup location names, --all and --selector is needed')
+  }
+  return { show: 'lines', lines: deleteLocations(call) }
+}
+
+async function* deleteLocations(call: Call): AsyncGenerator<string> {
+  const { namespace } = await call.settings()
+  const { signal } = call.surroundings
+  if (!call.flags.confirm && !(await confirm(call.surroundings))) return
+  await using client = await call.connect()
+  const locations = locationClient(client, namespace, signal)
+  const failures: unknown[] = []
+  const found = await find(locations, call, failures)
+  if (found.length === 0 && failures.length === 0) yield 'No backup-locations found'
+  for (const location of found) {
+    const name = location.metadata.name ?? ''
+    try {
+      await locations.delete(name)
+      yield `Backup storage location "${name}" deleted successfully.`
+      yield* deleteBelongings({ client, namespace, signal }, name, failures)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  throwFailures(failures)
+}
+
+async function find(
+  locations: LocationClient,
+  call: Call,
+  failures: unknown[],
+): Promise<BackupStorageLocation[]> {
+  if (call.args.length === 0) return locations.list(call.flags.selector)
+  const found: BackupStorageLocation[] = []
+  for (const name of call.args) {
+    try {
+      found.push(await locations.get(name))
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  return found
+}
+
+interface Place {
+  readonly client: KubeClient
+  readonly namespace: string
+  readonly signal: AbortSignal
+}
+
+async function* deleteBelongings(
+  place: Place,
+  location: string,
+  failures: unknown[],
+): AsyncGenerator<string> {
+  const labelSelector = `${labelNames.storageLocation}=${validLabelValue(location)}`
+  const { signal } = place
+  for (const { type, title } of belongings) {
+    const resource = place.client.resource(type, place.namespace)
+    try {
+      for await (const { metadata } of resource.list({ labelSelector, signal })) {
+        const name = metadata.name ?? ''
+        try {
+          await resource.delete(name, { signal })
+          yield `${title} associated with deleted BSL(s) "${name}" deleted successfully.`
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+}
+
+function throwFailures(failures: readonly unknown[]): void {
+  const [first, ...more] = failures
+  if (first === undefined) return
+  if (more.length === 0) throw first
+  const messages = failures.map(failure => (failure instanceof Error ? failure.message : String(failure)))
+  throw new CliError('PARTIAL', `${failures.length} deletions failed: ${messages.join('; ')}`, {
+    cause: first,
+  })
+}

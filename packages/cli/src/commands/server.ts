@@ -1,0 +1,46 @@
+import type { LogLevel } from '@lateen/server'
+import { version } from '../build-info.ts'
+import { CliError } from '../cli-error.ts'
+import type { CommandResult } from '../output/command-result.ts'
+import type { CommandCall } from '../tree/command.ts'
+import type { serverFlags } from '../tree/server.ts'
+
+/** Levels of Velero's log, and ours that come nearest. */
+const logLevels: Readonly<Record<string, LogLevel>> = {
+  trace: 'debug',
+  debug: 'debug',
+  info: 'info',
+  warning: 'warn',
+  error: 'error',
+  fatal: 'fatal',
+  panic: 'fatal',
+}
+
+/** `server`: runs until it is told to stop. */
+export async function run(call: CommandCall<typeof serverFlags>): Promise<CommandResult> {
+  const { flags } = call
+  for (const name of ['store-validation-frequency', 'store-validation-timeout'] as const) {
+    if (flags[name].nanoseconds < 0n) throw new CliError('USAGE', `--${name} must not be negative`)
+  }
+  const { namespace, kubeconfig, kubecontext } = await call.settings()
+  const { runServer } = await import('@lateen/server')
+  await runServer(
+    {
+      namespace,
+      kubeconfig,
+      kubecontext,
+      logLevel: logLevels[flags['log-level']] ?? 'info',
+      logFormat: flags['log-format'] === 'json' ? 'json' : 'text',
+      metricsAddress: flags['metrics-address'],
+      storeValidationFrequency: flags['store-validation-frequency'].milliseconds,
+      storeValidationTimeout: flags['store-validation-timeout'].milliseconds,
+      defaultBackupStorageLocation: flags['default-backup-storage-location'],
+      leaderElection: flags['leader-election'],
+      publicUrl: flags['public-url'],
+      credentialsFolder: flags['credentials-directory'],
+      version,
+    },
+    call.surroundings.signal,
+  )
+  return { show: 'nothing' }
+}
