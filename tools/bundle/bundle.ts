@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { build } from 'esbuild'
+import { gitCommit } from '../../packages/cli/src/build-info.ts'
 import { lazyPackages } from './lazy-packages.ts'
 
 /** The program as files that need nothing beside them but Node. */
@@ -39,7 +40,11 @@ export async function bundleLateen(folder: string = path.join(root, 'dist')): Pr
     banner: {
       js: `import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)`,
     },
-    define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' },
+    define: {
+      __dirname: 'import.meta.dirname',
+      __filename: 'import.meta.filename',
+      'globalThis.lateenCommit': JSON.stringify(await gitCommit(root)),
+    },
     plugins: [lazyPackages],
     metafile: true,
     logLevel: 'silent',

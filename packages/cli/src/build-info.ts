@@ -5,8 +5,12 @@ import manifest from '../package.json' with { type: 'json' }
 /** The version of this program, with the `v` that Velero's versions have. */
 export const version = `v${manifest.version}`
 
-/** The commit of the checkout this runs from, or `unknown` outside of one. */
+/** The bundler puts the commit in the place of this expression. */
+const bundledCommit = (globalThis as { lateenCommit?: string }).lateenCommit
+
+/** The commit that was bundled, or that of the checkout this runs from, or `unknown`. */
 export async function gitCommit(folder = path.resolve(import.meta.dirname, '../../..')): Promise<string> {
+  if (bundledCommit !== undefined) return bundledCommit
   const head = await read(path.join(folder, '.git', 'HEAD'))
   const ref = /^ref: (.+)$/.exec(head)?.[1]
   if (ref === undefined) return /^[0-9a-f]{40,64}$/.test(head) ? head : 'unknown'

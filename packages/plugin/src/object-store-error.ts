@@ -56,11 +56,10 @@ export class ObjectStoreError extends Error {
   readonly retryable: boolean
 
   constructor(code: ObjectStoreErrorCode, details: ObjectStoreErrorDetails) {
-    super(details.hint === undefined ? details.reason : `${details.reason}. ${details.hint}`, {
-      cause: details.cause,
-    })
+    const { reason, hint, cause } = details
+    super(hint === undefined ? reason : `${reason}. ${hint}`, cause === undefined ? {} : { cause })
     this.code = code
-    this.hint = details.hint
+    this.hint = hint
     this.retryable = details.retryable ?? objectStoreErrorCodes[code].retryable
   }
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 
 /** The settings of a location as it carries them: strings only, plus `bucket`, `prefix`, `caCert` and `credentialsFile`. */
-export type ObjectStoreConfig = Readonly<Record<string, string>>
+export type ObjectStoreConfig = Readonly<Record<string, string | undefined>>
 
 export interface InitOptions {
   config: ObjectStoreConfig
@@ -54,7 +54,7 @@ export interface SignedUrlOptions extends KeyOptions {
  *   (`a/b` beside `a`), because folders cannot hold both.
  * - Lists are in ascending order of the keys' UTF-8 bytes and hold memory for one page only.
  * - Deleting what is not there is no error. Getting what is not there rejects with NOT_FOUND.
- * - A bucket that is not there rejects with NO_BUCKET, except that a delete may treat it as nothing to do.
+ * - A bucket that is not there rejects with NO_BUCKET; `objectExists` and `deleteObject` may take it for empty.
  * - Everything rejects with an `ObjectStoreError`, or with the signal's reason once the signal has aborted.
  */
 export interface ObjectStore extends AsyncDisposable {

@@ -11,13 +11,12 @@ export async function* readBody(body: ObjectBody, signal?: AbortSignal): AsyncGe
     return
   }
   const source = body[Symbol.asyncIterator]()
-  using abort = abortPromise(signal)
   let waiting = false
   try {
-    while (true) {
+    for (;;) {
       signal?.throwIfAborted()
       waiting = true
-      const next = await Promise.race([nextOf(source), abort.promise])
+      const next = await untilAbort(nextOf(source), signal)
       waiting = false
       if (next.done === true) return
       if (next.value.byteLength > 0) yield next.value
@@ -33,7 +32,10 @@ async function nextOf(source: AsyncIterator<Uint8Array>): Promise<IteratorResult
   try {
     return await source.next()
   } catch (cause) {
-    throw new ObjectStoreError('ABORTED', { reason: `the bytes to store could not be read: ${String(cause)}`, cause })
+    throw new ObjectStoreError('ABORTED', {
+      reason: `the bytes to store could not be read: ${String(cause)}`,
+      cause,
+    })
   }
 }
 
@@ -45,14 +47,13 @@ async function close(source: AsyncIterator<Uint8Array>): Promise<void> {
   }
 }
 
-interface AbortPromise extends Disposable {
-  promise: Promise<never>
-}
-
-function abortPromise(signal: AbortSignal | undefined): AbortPromise {
-  const { promise, reject } = Promise.withResolvers<never>()
-  promise.catch(() => undefined)
-  const onAbort = () => reject(signal?.reason)
-  signal?.addEventListener('abort', onAbort, { once: true })
-  return { promise, [Symbol.dispose]: () => signal?.removeEventListener('abort', onAbort) }
+/** Not a race against one long-lived promise: that would hold every chunk until the end. */
+function untilAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    const settle = () => signal.removeEventListener('abort', onAbort)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(settle)
+  })
 }

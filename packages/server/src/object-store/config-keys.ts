@@ -10,11 +10,15 @@ export function rejectUnknownKeys(
 ): void {
   const unknown = Object.keys(config)
     .filter(key => !options.known.includes(key) && !addedByServer.includes(key))
-    .sort()
+    .sort(alphabetically)
   if (unknown.length === 0) return
   const names = unknown.map(key => JSON.stringify(key)).join(', ')
   throw new ObjectStoreError('INVALID_CONFIG', {
     reason: `config has ${unknown.length === 1 ? 'the unknown key' : 'the unknown keys'} ${names}`,
-    hint: `The provider ${options.provider} knows ${options.known.toSorted().join(', ')}`,
+    hint: `The provider ${options.provider} knows ${options.known.toSorted(alphabetically).join(', ')}`,
   })
+}
+
+function alphabetically(a: string, b: string): number {
+  return a < b ? -1 : 1
 }

@@ -18,25 +18,33 @@ const knownKeys = ['path', 'publicUrl', 'createBucket']
 /** Throws INVALID_CONFIG naming the setting. Does not look at the disk. */
 export function parseFilesystemConfig(config: ObjectStoreConfig): FilesystemConfig {
   rejectUnknownKeys(config, { provider: 'filesystem', known: knownKeys })
-  const path = config['path'] ?? ''
+  const path = config.path ?? ''
   if (!isAbsolute(path) || path.includes('\0')) {
     throw new ObjectStoreError('INVALID_CONFIG', {
-      reason: path === '' ? 'config.path is missing' : `config.path ${JSON.stringify(path)} is not an absolute path`,
+      reason:
+        path === ''
+          ? 'config.path is missing'
+          : `config.path ${JSON.stringify(path)} is not an absolute path`,
       hint: 'Set config.path to the absolute path of a folder that the server has mounted',
     })
   }
-  const createBucket = config['createBucket'] ?? 'false'
+  const createBucket = config.createBucket ?? 'false'
   if (createBucket !== 'true' && createBucket !== 'false') {
     throw new ObjectStoreError('INVALID_CONFIG', {
       reason: `config.createBucket is ${JSON.stringify(createBucket)}`,
       hint: 'Set it to "true" or "false"',
     })
   }
-  return { path, publicUrl: publicUrlOf(config), bucket: config['bucket'] ?? '', createBucket: createBucket === 'true' }
+  return {
+    path,
+    publicUrl: publicUrlOf(config),
+    bucket: config.bucket ?? '',
+    createBucket: createBucket === 'true',
+  }
 }
 
 function publicUrlOf(config: ObjectStoreConfig): string | undefined {
-  const url = config['publicUrl']
+  const url = config.publicUrl
   if (url === undefined || url === '') return undefined
   if (URL.canParse(url) && /^https?:\/\//.test(url)) return url
   throw new ObjectStoreError('INVALID_CONFIG', {

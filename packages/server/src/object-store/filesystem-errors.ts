@@ -51,7 +51,10 @@ export function filesystemError(error: unknown, action: string, path: string): u
   if (error instanceof Error && error.name === 'AbortError') return error
   const code = errnoOf(error) ?? ''
   const meaning = meanings[code] ?? { code: 'UNKNOWN' as const, says: `the file system answered ${code}` }
-  const details: ObjectStoreErrorDetails = { reason: `cannot ${action} ${path}: ${meaning.says}`, cause: error }
+  const details: ObjectStoreErrorDetails = {
+    reason: `cannot ${action} ${path}: ${meaning.says}`,
+    cause: error,
+  }
   if (meaning.hint !== undefined) details.hint = meaning.hint
   return new ObjectStoreError(meaning.code, details)
 }

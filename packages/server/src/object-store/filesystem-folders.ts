@@ -12,7 +12,8 @@ export function safeSegments(key: string): string[] {
   const problem = portableKeyProblem(key)
   if (problem !== undefined) throw unsafe(`the key ${JSON.stringify(key)} is refused: ${problem}`)
   const segments = key.split('/')
-  if (segments[0] === INCOMING) throw unsafe(`the key ${JSON.stringify(key)} is refused: ${INCOMING} is reserved`)
+  if (segments[0] === INCOMING)
+    throw unsafe(`the key ${JSON.stringify(key)} is refused: ${INCOMING} is reserved`)
   return segments
 }
 

@@ -72,8 +72,11 @@ export function createSignedDownloads(options: SignedDownloadsOptions): SignedDo
     async handle(request, response) {
       const link = parseLink(request.url ?? '')
       const claim =
-        link !== undefined && sameSecret(link.signature, signatureOf(link.claim)) ? parseClaim(link.claim) : undefined
-      if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, 'use GET or HEAD')
+        link !== undefined && sameSecret(link.signature, signatureOf(link.claim))
+          ? parseClaim(link.claim)
+          : undefined
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return refuse(response, 405, 'use GET or HEAD')
       if (claim === undefined) return refuse(response, 403, 'this link is not valid')
       if (claim.expires * 1000 <= options.clock.now()) return refuse(response, 403, 'this link has expired')
       const source = sources.get(claim.source)
@@ -135,7 +138,10 @@ function headersOf(key: string, size: number, range: ByteRange | undefined): Rec
  * The single range a `Range` header asks for. Undefined, meaning the whole object, without a header and for
  * headers that RFC 9110 allows to ignore (several ranges, other units, malformed).
  */
-export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+export function parseRange(
+  header: string | undefined,
+  size: number,
+): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
   const [first = '', last = ''] = match?.slice(1) ?? []
   if (first === '' && last === '') return undefined
@@ -165,7 +171,9 @@ function parseLink(url: string): { claim: string; signature: string } | undefine
 }
 
 function serializeClaim(claim: Claim): string {
-  return Buffer.from(JSON.stringify([claim.source, claim.bucket, claim.key, claim.expires])).toString('base64url')
+  return Buffer.from(JSON.stringify([claim.source, claim.bucket, claim.key, claim.expires])).toString(
+    'base64url',
+  )
 }
 
 /** Only for claims whose signature held: nothing else is worth parsing. */

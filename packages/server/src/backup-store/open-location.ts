@@ -1,0 +1,100 @@
+import type { AccessMode, BackupStorageLocation, SecretKeySelector } from '@lateen/api'
+import { type ObjectStore, ObjectStoreError } from '@lateen/plugin'
+import type { ObjectStoreRegistry } from '../object-store/registry.ts'
+import { type BucketLayout, bucketLayout } from './bucket-layout.ts'
+import type { CredentialFiles } from './credential-files.ts'
+import type { ReadSecretKey } from './read-secret-key.ts'
+
+export interface LocationPorts {
+  objectStores: ObjectStoreRegistry
+  readSecretKey: ReadSecretKey
+  credentialFiles: CredentialFiles
+}
+
+/** A location whose store is ready for use. Disposing closes the store. */
+export interface OpenLocation extends AsyncDisposable {
+  readonly store: ObjectStore
+  readonly bucket: string
+  readonly layout: BucketLayout
+  readonly accessMode: AccessMode
+}
+
+/**
+ * Turns a location into its object store: reads its secrets, makes the provider's store, initialises it. Throws
+ * `ObjectStoreError` or `SecretError` naming the field at fault, and KubeErrors when the API server does not answer.
+ */
+export async function openLocation(
+  location: BackupStorageLocation,
+  ports: LocationPorts,
+  signal?: AbortSignal,
+): Promise<OpenLocation> {
+  const { provider, objectStorage, accessMode = 'ReadWrite' } = location.spec
+  const bucket = bucketName(objectStorage.bucket)
+  const layout = bucketLayout(objectStorage.prefix)
+  const store = ports.objectStores.create(provider)
+  try {
+    const caCert = await caCertificateOf(location, ports, signal)
+    const credentialsFile = await credentialsFileOf(location, ports, signal)
+    const config = {
+      ...location.spec.config,
+      bucket,
+      prefix: layout.root.slice(0, -1),
+      ...(caCert !== undefined && { caCert }),
+      ...(credentialsFile !== undefined && { credentialsFile }),
+    }
+    await store.init({ config, accessMode, ...(signal && { signal }) })
+    return { store, bucket, layout, accessMode, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
+  } catch (error) {
+    await store[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** The bucket without outer slashes. Throws INVALID_CONFIG for an empty one and for one that contains a prefix. */
+export function bucketName(written: string): string {
+  const bucket = written.replace(/^\/+|\/+$/g, '')
+  if (bucket !== '' && !bucket.includes('/')) return bucket
+  throw new ObjectStoreError('INVALID_CONFIG', {
+    reason:
+      bucket === ''
+        ? 'spec.objectStorage.bucket is empty'
+        : `spec.objectStorage.bucket ${JSON.stringify(written)} contains a "/"`,
+    hint: bucket === '' ? 'Name a bucket' : 'Put what follows the slash into spec.objectStorage.prefix',
+  })
+}
+
+async function caCertificateOf(
+  { spec }: BackupStorageLocation,
+  ports: LocationPorts,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const { caCert, caCertRef } = spec.objectStorage
+  if (caCert !== undefined && caCertRef !== undefined) {
+    throw new ObjectStoreError('INVALID_CONFIG', {
+      reason: 'spec.objectStorage has both caCert and caCertRef',
+      hint: 'Keep one of them',
+    })
+  }
+  if (caCert !== undefined) return Buffer.from(caCert, 'base64').toString()
+  if (caCertRef === undefined) return undefined
+  const reference = referenceOf(caCertRef, 'spec.objectStorage.caCertRef')
+  return Buffer.from(await ports.readSecretKey(reference, signal)).toString()
+}
+
+async function credentialsFileOf(
+  { spec }: BackupStorageLocation,
+  ports: LocationPorts,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  if (spec.credential === undefined) return undefined
+  const reference = referenceOf(spec.credential, 'spec.credential')
+  return ports.credentialFiles.write(reference, await ports.readSecretKey(reference, signal))
+}
+
+function referenceOf({ name, key }: SecretKeySelector, field: string) {
+  if (name !== undefined && name !== '') return { name, key, field }
+  throw new ObjectStoreError('INVALID_CONFIG', {
+    reason: `${field} names no secret`,
+    hint: `Set ${field}.name and ${field}.key`,
+  })
+}

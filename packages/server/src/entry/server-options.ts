@@ -1,0 +1,69 @@
+/** What `lateen server` can be told. Durations are in milliseconds. */
+export interface ServerOptions {
+  /** Where the server's objects live. */
+  namespace: string
+  /** A kubeconfig file; without one KUBECONFIG, the pod's service account, then `~/.kube/config`. */
+  kubeconfig?: string | undefined
+  kubecontext?: string | undefined
+  logLevel: LogLevel
+  logFormat: 'text' | 'json'
+  /** `host:port` or `:port` for metrics, health and downloads; empty for none. */
+  metricsAddress: string
+  /** How often locations are validated that do not say; 0 turns it off after the first time. */
+  storeValidationFrequency: number
+  /** How long one validation may take before the location counts as unavailable. */
+  storeValidationTimeout: number
+  /** Becomes the default at start if no location is. Empty: none. */
+  defaultBackupStorageLocation: string
+  /** Whether replicas take turns through a Lease. */
+  leaderElection: boolean
+  /** How clients reach `metricsAddress`, for links to objects in filesystem locations. Default: by host and port. */
+  publicUrl?: string | undefined
+  /** Where credentials from secrets are kept while the server runs. Default: a new folder below the system's. */
+  credentialsFolder?: string | undefined
+  /** What `lateen version` shows. */
+  version: string
+}
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'fatal'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** The defaults of Velero's flags, and of ours. */
+export const serverDefaults: Readonly<ServerOptions> = {
+  namespace: 'velero',
+  logLevel: 'info',
+  logFormat: 'text',
+  metricsAddress: ':8085',
+  storeValidationFrequency: 60_000,
+  storeValidationTimeout: 30_000,
+  defaultBackupStorageLocation: 'default',
+  leaderElection: false,
+  version: 'v0.1.0',
+}
+
+/** A setting of the server that cannot be used. */
+export class ServerOptionError extends Error {
+  override readonly name = 'ServerOptionError'
+  readonly code = 'INVALID_OPTION'
+  readonly hint: string
+
+  constructor(reason: string, hint: string) {
+    super(`${reason}. ${hint}`)
+    this.hint = hint
+  }
+}
+
+/** Host and port of an address such as `:8085`, `127.0.0.1:0` or `[::1]:8085`. Throws `ServerOptionError`. */
+export function parseListenAddress(address: string): { host?: string; port: number } | undefined {
+  if (address === '') return undefined
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address)
+  const port = Number(match?.[3])
+  if (match === null || port > 65_535) {
+    throw new ServerOptionError(
+      `the metrics address ${JSON.stringify(address)} is not host:port`,
+      'Write it like :8085, 127.0.0.1:8085 or [::1]:8085, or leave it empty for none',
+    )
+  }
+  const host = match[1] ?? match[2] ?? ''
+  return host === '' ? { port } : { host, port }
+}
