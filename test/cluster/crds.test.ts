@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { before, describe, it } from 'node:test'
 import { allKinds, BackupStorageLocationKind, crdFor, readObject, withDefaults } from '@lateen/api'
+import { createKubeClient, loadKubeConfig } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 
 const generated = path.join(import.meta.dirname, '../../deploy/crds')
@@ -32,6 +33,14 @@ describe('the CRDs on a real API server', { skip: given.skip }, () => {
     for (const version of ['v1', 'v2alpha1']) {
       assert.equal(await kubectl(['diff', '-f', path.join(generated, version)]), '')
     }
+  })
+
+  it('tell in a list the version to watch from', async () => {
+    const config = await loadKubeConfig({ path: given.cluster.kubeconfigPath })
+    await using client = await createKubeClient({ config })
+    const listing = client.resource(BackupStorageLocationKind, 'velero').list()
+    await listing.toArray()
+    assert.match(listing.resourceVersion ?? '', /^\d+$/)
   })
 
   const specs: Record<string, Record<string, unknown>> = {

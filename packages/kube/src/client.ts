@@ -4,32 +4,40 @@ import type { KubeObject, ResourceType } from './object.ts'
 
 /** Options that every call understands. */
 export interface CallOptions {
-  signal?: AbortSignal
+  /** Ends the call at once; it then throws the signal's reason. */
+  signal?: AbortSignal | undefined
 }
 
 export interface ListOptions extends CallOptions {
-  labelSelector?: string
-  fieldSelector?: string
-  /** Objects per page. Pages are fetched as the caller consumes. Default 500. */
-  limit?: number
+  labelSelector?: string | undefined
+  fieldSelector?: string | undefined
+  /**
+   * Objects per page. Pages are fetched as the caller consumes. By default from 500 up to 10,000: pages grow while
+   * the caller keeps up.
+   */
+  limit?: number | undefined
 }
 
 /**
  * Objects one by one, decoded as they arrive; never a whole list in memory. Reading starts with the first
- * iteration. An expired continue token (410) restarts transparently from a fresh list: objects already
- * handed out are not repeated.
+ * iteration. An expired continue token (410), a lost connection or a body cut short resumes transparently:
+ * objects already handed out are not repeated.
  */
 export interface Listing<T> extends AsyncIterable<T> {
-  /** The version the list is consistent at; known once the first page has begun. */
+  /**
+   * The oldest version any part of the list was read at, so that a watch from it misses nothing. Known once the list
+   * has ended. Undefined then only when the first page broke off before it had told its version: list again.
+   */
   readonly resourceVersion: string | undefined
   /** Collects everything. For lists known to be small. */
   toArray(): Promise<T[]>
 }
 
 export interface WatchOptions extends CallOptions {
-  resourceVersion?: string
-  labelSelector?: string
-  fieldSelector?: string
+  /** Absent: from now on, without the objects that exist already. */
+  resourceVersion?: string | undefined
+  labelSelector?: string | undefined
+  fieldSelector?: string | undefined
 }
 
 export type WatchEvent<T> =
@@ -44,15 +52,15 @@ export type Patch =
 
 export interface WriteOptions extends CallOptions {
   /** Writes to this subresource (`status`, `scale`) instead of the object. */
-  subresource?: string
-  fieldManager?: string
-  dryRun?: boolean
+  subresource?: string | undefined
+  fieldManager?: string | undefined
+  dryRun?: boolean | undefined
 }
 
 export interface DeleteOptions extends CallOptions {
-  preconditions?: { uid?: string; resourceVersion?: string }
-  propagationPolicy?: 'Orphan' | 'Background' | 'Foreground'
-  gracePeriodSeconds?: number
+  preconditions?: { uid?: string | undefined; resourceVersion?: string | undefined } | undefined
+  propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined
+  gracePeriodSeconds?: number | undefined
 }
 
 /** All verbs on one kind, in one namespace or (without one) cluster-wide. */
@@ -61,7 +69,8 @@ export interface ResourceClient<T extends KubeObject> {
   list(options?: ListOptions): Listing<T>
   /**
    * Events from `resourceVersion` on, over as many connections as it takes: dropped connections resume at the
-   * last version seen. Throws a KubeError for which `isGone` holds when that version was compacted away.
+   * last version seen, for as long as that takes. Never ends by itself: throws the signal's reason when aborted, a
+   * KubeError for which `isGone` holds when the version was compacted away, or one that waiting would not cure.
    */
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>
   create(object: T, options?: WriteOptions): Promise<T>
@@ -74,22 +83,22 @@ export interface ResourceClient<T extends KubeObject> {
 export interface PodRef {
   namespace: string
   name: string
-  container?: string
+  container?: string | undefined
 }
 
 export interface ExecOptions extends CallOptions {
   command: readonly string[]
-  stdin?: Readable
-  stdout?: Writable
-  stderr?: Writable
+  stdin?: Readable | undefined
+  stdout?: Writable | undefined
+  stderr?: Writable | undefined
 }
 
 export interface LogOptions extends CallOptions {
-  follow?: boolean
-  previous?: boolean
-  tailLines?: number
-  sinceSeconds?: number
-  timestamps?: boolean
+  follow?: boolean | undefined
+  previous?: boolean | undefined
+  tailLines?: number | undefined
+  sinceSeconds?: number | undefined
+  timestamps?: boolean | undefined
 }
 
 /** A local listener whose connections end in a pod's port. */
@@ -100,7 +109,7 @@ export interface PortForward extends AsyncDisposable {
 export interface PortForwardOptions extends CallOptions {
   port: number
   /** 0 or absent: any free port. */
-  localPort?: number
+  localPort?: number | undefined
 }
 
 export interface KubeClient extends AsyncDisposable {

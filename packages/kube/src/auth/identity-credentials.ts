@@ -65,7 +65,10 @@ function impersonationHeaders(user: KubeConfigUser): Record<string, string> {
 }
 
 /** PEM bytes given inline as base64, or in a file. Throws `ConfigInvalid` naming the file. */
-export async function pemFrom(data: string | undefined, path: string | undefined): Promise<TlsSettings['ca']> {
+export async function pemFrom(
+  data: string | undefined,
+  path: string | undefined,
+): Promise<TlsSettings['ca']> {
   if (data !== undefined) return Buffer.from(data, 'base64')
   if (path === undefined) return undefined
   try {

@@ -18,17 +18,18 @@ export interface InClusterOptions {
 
 /** Whether the environment is that of a pod with an API server to talk to. */
 export function isInCluster(env: InClusterOptions['env']): boolean {
-  return Boolean(env['KUBERNETES_SERVICE_HOST'] && env['KUBERNETES_SERVICE_PORT'])
+  return Boolean(env.KUBERNETES_SERVICE_HOST && env.KUBERNETES_SERVICE_PORT)
 }
 
 /** The pod's own service account. The token is read again as it rotates. Throws `ConfigNotFound` outside pods. */
 export async function inClusterConfig(options: InClusterOptions): Promise<KubeConfigSource> {
   const { env, folder = serviceAccountFolder, clock = systemClock } = options
-  const host = env['KUBERNETES_SERVICE_HOST']
-  const port = env['KUBERNETES_SERVICE_PORT']
+  const host = env.KUBERNETES_SERVICE_HOST
+  const port = env.KUBERNETES_SERVICE_PORT
   if (host === undefined || port === undefined) {
     throw new KubeError('ConfigNotFound', {
-      message: 'this process does not run in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set',
+      message:
+        'this process does not run in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set',
       hint: 'name a kubeconfig with --kubeconfig or KUBECONFIG',
     })
   }

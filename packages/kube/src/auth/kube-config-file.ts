@@ -51,9 +51,9 @@ export function parseKubeConfig(text: string, path: string): KubeConfigFile {
   const folder = dirname(path)
   const current = root['current-context']
   return {
-    clusters: named(root['clusters'], 'cluster', fields => readCluster(fields, folder)),
-    users: named(root['users'], 'user', fields => readUser(fields, folder)),
-    contexts: named(root['contexts'], 'context', readContext),
+    clusters: named(root.clusters, 'cluster', fields => readCluster(fields, folder)),
+    users: named(root.users, 'user', fields => readUser(fields, folder)),
+    contexts: named(root.contexts, 'context', readContext),
     currentContext: typeof current === 'string' && current !== '' ? current : undefined,
   }
 }
@@ -96,9 +96,9 @@ function isFields(value: unknown): value is Fields {
 function named<T>(list: unknown, key: string, read: (fields: Fields) => T | undefined): Map<string, T> {
   const entries = new Map<string, T>()
   for (const entry of Array.isArray(list) ? list : []) {
-    if (!isFields(entry) || typeof entry['name'] !== 'string') continue
+    if (!isFields(entry) || typeof entry.name !== 'string') continue
     const value = read(isFields(entry[key]) ? entry[key] : {})
-    if (value !== undefined && !entries.has(entry['name'])) entries.set(entry['name'], value)
+    if (value !== undefined && !entries.has(entry.name)) entries.set(entry.name, value)
   }
   return entries
 }
@@ -130,7 +130,7 @@ function readUser(fields: Fields, folder: string): KubeConfigUser {
     as: text(fields, 'as'),
     asUid: text(fields, 'as-uid'),
     asGroups: Array.isArray(groups) ? groups.map(String) : undefined,
-    exec: isFields(fields['exec']) ? fields['exec'] : undefined,
+    exec: isFields(fields.exec) ? fields.exec : undefined,
     authProvider: isFields(fields['auth-provider']) ? fields['auth-provider'] : undefined,
   })
 }

@@ -27,16 +27,19 @@ export interface LoadKubeConfigOptions {
 export async function loadKubeConfig(options: LoadKubeConfigOptions = {}): Promise<KubeConfigSource> {
   const { path, env = {}, clock = systemClock, serviceAccountFolder } = options
   if (path !== undefined) return fromFiles([path], options)
-  const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter(file => file !== '')
+  const listed = (env.KUBECONFIG ?? '').split(delimiter).filter(file => file !== '')
   if (listed.length > 0) return fromFiles(listed, options)
   if (isInCluster(env)) {
     return inClusterConfig({ env, clock, ...(serviceAccountFolder && { folder: serviceAccountFolder }) })
   }
-  const home = env['HOME'] ?? env['USERPROFILE']
+  const home = env.HOME ?? env.USERPROFILE
   return fromFiles(home === undefined ? [] : [join(home, '.kube', 'config')], options)
 }
 
-async function fromFiles(paths: readonly string[], options: LoadKubeConfigOptions): Promise<KubeConfigSource> {
+async function fromFiles(
+  paths: readonly string[],
+  options: LoadKubeConfigOptions,
+): Promise<KubeConfigSource> {
   const files: KubeConfigFile[] = []
   for (const path of paths) {
     const text = await readKubeConfig(path)
@@ -61,7 +64,8 @@ async function readKubeConfig(path: string): Promise<string | undefined> {
 
 function notFound(paths: readonly string[], { path }: LoadKubeConfigOptions): KubeError {
   const looked = paths.length === 0 ? 'no HOME is set' : `no file ${paths.join(', ')}`
-  const also = path === undefined ? ', KUBECONFIG is not set to a file that exists, and this is not a pod' : ''
+  const also =
+    path === undefined ? ', KUBECONFIG is not set to a file that exists, and this is not a pod' : ''
   return new KubeError('ConfigNotFound', {
     message: `no kubeconfig found: ${looked}${also}`,
     hint: 'name one with --kubeconfig FILE or KUBECONFIG=FILE',

@@ -44,14 +44,19 @@ async function loadAuthenticators({ userName, user, cluster }: PluginIdentity) {
   const config = new KubeConfig()
   config.loadFromClusterAndUser(
     { name: 'cluster', server: cluster.server, skipTLSVerify: true },
-    { name: userName, ...(user.exec && { exec: user.exec }), ...(user.authProvider && { authProvider: user.authProvider }) },
+    {
+      name: userName,
+      ...(user.exec && { exec: user.exec }),
+      ...(user.authProvider && { authProvider: user.authProvider }),
+    },
   )
   return config
 }
 
 function credentialsOf(options: RequestOptions): Credentials {
   const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value)
+  for (const [name, value] of Object.entries(options.headers ?? {}))
+    headers[name.toLowerCase()] = String(value)
   const pem = (value: unknown) => (typeof value === 'string' || Buffer.isBuffer(value) ? value : undefined)
   return { headers, cert: pem(options.cert), key: pem(options.key) }
 }

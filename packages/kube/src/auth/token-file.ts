@@ -36,6 +36,7 @@ async function readToken(path: string): Promise<string> {
   } catch (cause) {
     throw new KubeError('CredentialFailed', { message: `cannot read the token file ${path}`, hint, cause })
   }
-  if (value === '') throw new KubeError('CredentialFailed', { message: `the token file ${path} is empty`, hint })
+  if (value === '')
+    throw new KubeError('CredentialFailed', { message: `the token file ${path} is empty`, hint })
   return value
 }

@@ -1,9 +1,9 @@
 import { KubeError } from '../errors.ts'
-import type { ResourceType } from '../object.ts'
+import type { KubeObject, ResourceType } from '../object.ts'
 
 /** What one request addresses: a collection, an object, or a part of an object. */
 export interface ResourceAddress {
-  type: ResourceType<never>
+  type: ResourceType<KubeObject>
   namespace?: string | undefined
   name?: string | undefined
   subresource?: string | undefined
@@ -15,19 +15,20 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 /** `/apis/velero.io/v1/namespaces/velero/backups/nightly?…`. */
 export function apiPath({ type, namespace, name, subresource }: ResourceAddress, query: Query = {}): string {
   const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`
-  const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
+  const scope =
+    type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
   const part = subresource === undefined ? '' : `/${subresource}`
   return `${root}${scope}/${type.plural}${object}${part}${queryString(query)}`
 }
 
 /** `backups.velero.io`, or `configmaps` in the core group: how kubectl and RBAC messages name a kind. */
-export function resourceName(type: ResourceType<never>): string {
+export function resourceName(type: ResourceType<KubeObject>): string {
   return type.group === '' ? type.plural : `${type.plural}.${type.group}`
 }
 
 /** The group and version as objects write it. */
-export function apiVersionOf(type: ResourceType<never>): string {
+export function apiVersionOf(type: ResourceType<KubeObject>): string {
   return type.group === '' ? type.version : `${type.group}/${type.version}`
 }
 

@@ -7,6 +7,8 @@ import type { Transport } from './transport.ts'
 export interface Api {
   readonly transport: Transport
   readonly retry: RetryPorts
+  /** Silence after which a watch's connection counts as dead. */
+  readonly watchIdleTimeoutMs: number
   /** The answer's body as text. */
   text(request: KubeRequest): Promise<string>
   /** The answer's body as JSON. A body that is not complete JSON is a failed attempt. */
@@ -14,7 +16,7 @@ export interface Api {
 }
 
 /** Puts repetition around a transport. */
-export function createApi(transport: Transport, retry: RetryPorts): Api {
+export function createApi(transport: Transport, retry: RetryPorts, watchIdleTimeoutMs: number): Api {
   async function readText(request: KubeRequest): Promise<string> {
     const response = await transport.send(request)
     try {
@@ -36,6 +38,7 @@ export function createApi(transport: Transport, retry: RetryPorts): Api {
   return {
     transport,
     retry,
+    watchIdleTimeoutMs,
     text: request => callWithRetries(request, retry, () => readText(request)),
     json: <T>(request: KubeRequest) => callWithRetries(request, retry, () => readJson<T>(request)),
   }

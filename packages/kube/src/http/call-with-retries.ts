@@ -29,6 +29,7 @@ export async function callWithRetries<T>(
       return await attempt(number)
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
+      request.onFailure?.(error)
       if (isUnauthorized(error) && !unauthorized) {
         unauthorized = true
         ports.invalidateCredentials()

@@ -19,12 +19,16 @@ export interface KubeRequest {
   body?: string | undefined
   contentType?: string
   accept?: string
+  /** Lets the server compress its answer. */
+  compressed?: boolean
   /**
    * Whether sending it twice has the effect of sending it once. Requests that are not repeatable are only
    * repeated when the server surely did nothing.
    */
   repeatable: boolean
   signal?: AbortSignal | undefined
+  /** Told of every failed attempt, the last included. */
+  onFailure?: (error: KubeError) => void
 }
 
 /** `get configmaps "a" in namespace "b"`. */
@@ -37,6 +41,8 @@ export function describeSubject(subject: Subject): string {
 /** An answer whose body has not been read. */
 export interface KubeResponse {
   status: number
+  /** The server that answered, for messages. */
+  server: string
   header(name: string): string | undefined
   body: AsyncIterable<Buffer> & { text(): Promise<string>; destroy(error?: Error): unknown }
   /** Turns a failure while reading the body into a KubeError. */

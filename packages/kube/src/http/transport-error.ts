@@ -90,19 +90,33 @@ function diagnoseTls(code: string, message: string, server: string) {
     return { code: 'CertificateUntrusted', reason: `its certificate is signed by an unknown authority`, hint }
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    const reason = code === 'CERT_HAS_EXPIRED' ? 'its certificate has expired' : 'its certificate is not valid yet'
-    return { code: 'CertificateExpired', reason, hint: `renew the certificate of ${server}, and check this machine's clock` }
+    const reason =
+      code === 'CERT_HAS_EXPIRED' ? 'its certificate has expired' : 'its certificate is not valid yet'
+    return {
+      code: 'CertificateExpired',
+      reason,
+      hint: `renew the certificate of ${server}, and check this machine's clock`,
+    }
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const hint = 'use a host name the certificate holds, or set tls-server-name in the kubeconfig'
-    return { code: 'CertificateNameMismatch', reason: `its certificate is for another name: ${message}`, hint }
+    return {
+      code: 'CertificateNameMismatch',
+      reason: `its certificate is for another name: ${message}`,
+      hint,
+    }
   }
   if (/^ERR_SSL_.*ALERT/.test(code)) {
     const hint = "the kubeconfig's client certificate is expired or of another cluster: get a new one"
-    return { code: 'ClientCertificateRejected', reason: `it rejected our client certificate (${message})`, hint }
+    return {
+      code: 'ClientCertificateRejected',
+      reason: `it rejected our client certificate (${message})`,
+      hint,
+    }
   }
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_OSSL') || code === 'EPROTO') {
-    const hint = 'check that the server speaks TLS and that certificate and key of the kubeconfig are complete PEM files'
+    const hint =
+      'check that the server speaks TLS and that certificate and key of the kubeconfig are complete PEM files'
     return { code: 'TlsFailed', reason: `TLS failed: ${message}`, hint }
   }
   return undefined

@@ -1,3 +1,6 @@
+import { pipeline } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { createGunzip } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import type { Credentials, KubeConfigSource } from '../auth/kube-config-source.ts'
 import { KubeError } from '../errors.ts'
@@ -5,6 +8,9 @@ import { type ConnectionPools, type Lane, openPools } from './connection-pools.t
 import { describeSubject, type KubeRequest, type KubeResponse } from './kube-request.ts'
 import { statusError } from './status-error.ts'
 import { transportError } from './transport-error.ts'
+
+/** Few and large pieces are cheaper to hand over than many small ones. */
+const gunzipChunkBytes = 64 * 1024
 
 export interface TransportOptions {
   config: KubeConfigSource
@@ -57,6 +63,7 @@ export function createTransport(options: TransportOptions): Transport {
       headers: {
         accept: request.accept ?? 'application/json',
         'user-agent': userAgent,
+        ...(request.compressed === true && { 'accept-encoding': 'gzip' }),
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
         ...credentials.headers,
       },
@@ -74,11 +81,14 @@ export function createTransport(options: TransportOptions): Transport {
     } catch (error) {
       throw failureOf(error, request)
     }
+    // A body that nobody reads any more may still fail, which would end the process; readers get the error anyway.
+    answer.body.on('error', () => undefined)
     if (answer.statusCode >= 300) throw await refusal(answer, request)
     return {
       status: answer.statusCode,
+      server: config.server,
       header: name => headerOf(answer, name),
-      body: answer.body,
+      body: readableBody(answer),
       failure: error => failureOf(error, request, answer.statusCode) as KubeError,
     }
   }
@@ -111,6 +121,15 @@ export function createTransport(options: TransportOptions): Transport {
     },
     [Symbol.asyncDispose]: () => pools.close(),
   }
+}
+
+/** The body as it was before the server compressed it. */
+function readableBody(answer: Dispatcher.ResponseData): KubeResponse['body'] {
+  if (headerOf(answer, 'content-encoding') !== 'gzip') return answer.body
+  const plain = createGunzip({ chunkSize: gunzipChunkBytes })
+  plain.on('error', () => undefined)
+  pipeline(answer.body, plain, () => undefined)
+  return Object.assign(plain, { text: () => text(plain) })
 }
 
 function headerOf(answer: Dispatcher.ResponseData, name: string): string | undefined {

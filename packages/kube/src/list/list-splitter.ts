@@ -5,7 +5,6 @@ const backslash = 0x5c
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
-const space = 0x20
 
 /** Nesting depth at which the elements of the root object's `items` lie. */
 const itemsDepth = 2
@@ -17,6 +16,8 @@ const endsWithItemsKey = /[{,]\s*"items"\s*:\s*$/
 export interface ListEnvelope {
   apiVersion?: string
   kind?: string
+  /** Empty, or null as the server wrote it; absent when the object is no list. */
+  items?: readonly [] | null
   metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number }
 }
 
@@ -28,25 +29,37 @@ export interface ListEnvelope {
  */
 export class ListSplitter {
   #depth = 0
-  #inString = false
-  #escaped = false
-  #inItems = false
-  #complete = false
+  #inString: boolean
+  #escaped: boolean
+  #inItems: boolean
+  #complete: boolean
   /** Bytes of the element that earlier chunks began. */
   #item: Buffer[] = []
   /** Bytes outside `items`: together a list of no items. */
-  #outside: Buffer[] = []
+  readonly #outside: Buffer[] = []
+  /** How many of those came before the array; undefined until it has begun. */
+  #headParts: number | undefined
+  /** Bytes taken since an element ended or the array began. */
   #held = 0
   readonly #maxHeldBytes: number
 
   /** `maxHeldBytes` bounds one element, and the object without its items. */
   constructor({ maxHeldBytes = 256 * 1024 * 1024 }: { maxHeldBytes?: number } = {}) {
     this.#maxHeldBytes = maxHeldBytes
+    this.#inString = false
+    this.#escaped = false
+    this.#inItems = false
+    this.#complete = false
   }
 
   /** The array has begun, or the whole object has been seen. */
   get headComplete(): boolean {
-    return this.#inItems || this.#complete
+    return this.#headParts !== undefined || this.#complete
+  }
+
+  /** A JSON object or array has begun. */
+  get begun(): boolean {
+    return this.#depth > 0 || this.#complete
   }
 
   /** The root object has been closed. */
@@ -67,10 +80,15 @@ export class ListSplitter {
     return found
   }
 
-  /** What stood outside `items` so far. Throws SyntaxError when that is not JSON. */
+  /** What stood before `items`, or outside of it where there is none. Throws SyntaxError when that is not JSON. */
+  head(): ListEnvelope {
+    if (this.#headParts === undefined) return this.envelope()
+    return JSON.parse(`${Buffer.concat(this.#outside.slice(0, this.#headParts))}]}`) as ListEnvelope
+  }
+
+  /** What stands outside `items`, once complete. Throws SyntaxError when that is not JSON. */
   envelope(): ListEnvelope {
-    const text = Buffer.concat(this.#outside).toString()
-    return JSON.parse(this.#complete ? text : `${text}]}`) as ListEnvelope
+    return JSON.parse(Buffer.concat(this.#outside).toString()) as ListEnvelope
   }
 
   /** Runs to the start of the items array or the end of the chunk. */
@@ -81,56 +99,107 @@ export class ListSplitter {
         at = this.#skipString(chunk, at)
         continue
       }
-      const byte = chunk[at++]
-      if (byte === quote) this.#inString = true
-      else if (byte === openBrace) this.#depth++
-      else if (byte === closeBrace || byte === closeBracket) {
-        this.#depth--
-        if (this.#depth === 0) this.#complete = true
-      } else if (byte === openBracket) {
-        this.#depth++
-        if (this.#depth === itemsDepth && this.#followsItemsKey(chunk.subarray(from, at - 1))) {
-          this.#hold(this.#outside, chunk.subarray(from, at))
-          this.#held = 0
-          this.#inItems = true
-          return at
-        }
+      const byte = chunk[at++] as number
+      this.#nest(byte)
+      if (byte === openBracket && this.#depth === itemsDepth) {
+        this.#inItems = this.#followsItemsKey(chunk.subarray(from, at - 1))
+        if (this.#inItems) break
       }
     }
     this.#hold(this.#outside, chunk.subarray(from, at))
+    if (this.#inItems) this.#headParts ??= this.#outside.length
     return at
   }
 
   /** Runs to the end of the items array or of the chunk, collecting elements. */
   #splitItems(chunk: Buffer, from: number, found: string[]): number {
     let at = from
-    let start = this.#item.length > 0 ? from : -1
-    let depth = this.#depth
+    while (at < chunk.length) {
+      const end = this.#findItemEnd(chunk, at)
+      if (end === chunk.length) {
+        this.#hold(this.#item, chunk.subarray(at))
+        return end
+      }
+      const text = this.#finishItem(chunk.subarray(at, end))
+      if (chunk[end] === comma) found.push(text)
+      else {
+        // An empty array has no element, only perhaps a space.
+        if (text.trim() !== '') found.push(text)
+        return this.#leaveItems(chunk, end)
+      }
+      at = end + 1
+    }
+    return at
+  }
+
+  /** The position of the comma or bracket that ends the current element, or the chunk's end. */
+  #findItemEnd(chunk: Buffer, from: number): number {
+    let at = from
     while (at < chunk.length) {
       if (this.#inString) {
         at = this.#skipString(chunk, at)
         continue
       }
       const byte = chunk[at] as number
-      if (depth === itemsDepth && (byte === comma || byte === closeBracket)) {
-        if (start >= 0) found.push(this.#finishItem(chunk.subarray(start, at)))
-        start = -1
-        if (byte === closeBracket) {
-          this.#depth = itemsDepth - 1
-          this.#inItems = false
-          return this.#skipOutside(chunk, at + 1, at)
-        }
-        at++
-        continue
-      }
-      if (start < 0 && byte > space) start = at
-      if (byte === quote) this.#inString = true
-      else if (byte === openBrace || byte === openBracket) depth++
-      else if (byte === closeBrace || byte === closeBracket) depth--
+      if (this.#depth === itemsDepth && (byte === comma || byte === closeBracket)) return at
+      this.#nest(byte)
       at++
     }
-    this.#depth = depth
-    if (start >= 0) this.#hold(this.#item, chunk.subarray(start))
-    return at
+    return chunk.length
+  }
+
+  /** Takes note of one byte outside strings. */
+  #nest(byte: number): void {
+    if (byte === quote) this.#inString = true
+    else if (byte === openBrace || byte === openBracket) this.#depth++
+    else if (byte === closeBrace || byte === closeBracket) {
+      this.#depth--
+      if (this.#depth === 0) this.#complete = true
+    }
+  }
+
+  /** The position after the quote that ends the string, or the chunk's end. */
+  #skipString(chunk: Buffer, from: number): number {
+    let at = from
+    if (this.#escaped) {
+      this.#escaped = false
+      at++
+    }
+    while (at < chunk.length) {
+      const byte = chunk[at++]
+      if (byte === quote) {
+        this.#inString = false
+        return at
+      }
+      if (byte === backslash) {
+        if (at === chunk.length) this.#escaped = true
+        at++
+      }
+    }
+    return chunk.length
+  }
+
+  #leaveItems(chunk: Buffer, at: number): number {
+    this.#depth = itemsDepth - 1
+    this.#inItems = false
+    this.#hold(this.#outside, chunk.subarray(at, at + 1))
+    return at + 1
+  }
+
+  #finishItem(end: Buffer): string {
+    if (this.#item.length === 0) return end.toString()
+    const text = Buffer.concat([...this.#item, end]).toString()
+    this.#item = []
+    this.#held = 0
+    return text
+  }
+
+  #hold(parts: Buffer[], bytes: Buffer): void {
+    parts.push(bytes)
+    this.#held += bytes.length
+  }
+
+  #followsItemsKey(before: Buffer): boolean {
+    return endsWithItemsKey.test(Buffer.concat([...this.#outside, before]).toString())
   }
 }

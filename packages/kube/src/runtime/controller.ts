@@ -4,6 +4,7 @@ import { type Outcome, type Reconcile, TerminalError } from './reconcile.ts'
 import { RuntimeError } from './runtime-error.ts'
 import type { RuntimePorts } from './runtime-ports.ts'
 import type { Source } from './source.ts'
+import { startTimer } from './timer.ts'
 import { type QueueObserver, WorkQueue } from './work-queue.ts'
 
 /**
@@ -87,7 +88,7 @@ async function reconcileKey(key: string, { options, queue, ports, abort }: KeySc
     const outcome = await reconcileInTime(key, { options, queue, ports: { ...ports, log }, abort })
     queue.forget(key)
     if (outcome.type === 'again') queue.addAfter(key, outcome.afterMs)
-    log.debug({ outcome: outcome.type, ...outcome, tookMs: tookMs() }, 'reconciled')
+    log.debug({ outcome, tookMs: tookMs() }, 'reconciled')
   } catch (err) {
     if (abort.aborted) {
       log.info({ err, tookMs: tookMs() }, 'reconcile aborted')
@@ -107,24 +108,14 @@ async function reconcileKey(key: string, { options, queue, ports, abort }: KeySc
 async function reconcileInTime(key: string, { options, queue, ports, abort }: KeyScope): Promise<Outcome> {
   const { timeoutMs, name, reconcile } = options
   using work = new LinkedAbort(abort)
-  using timer = new LinkedAbort()
-  if (timeoutMs !== undefined) {
-    const expire = () => work.abort(reconcileTimedOut(name, key, timeoutMs))
-    ports.clock.sleep(timeoutMs, timer.signal).then(expire, () => {})
-  }
-  try {
-    return await reconcile(key, { signal: work.signal, log: ports.log, failures: queue.failures(key) })
-  } finally {
-    timer.abort()
-  }
+  const expire = () => work.abort(reconcileTimedOut(name, key, timeoutMs ?? 0))
+  using _timer = timeoutMs === undefined ? undefined : startTimer(ports.clock, timeoutMs, expire)
+  return await reconcile(key, { signal: work.signal, log: ports.log, failures: queue.failures(key) })
 }
 
 function reconcileTimedOut(controller: string, key: string, timeoutMs: number): RuntimeError {
-  return new RuntimeError(
-    'RECONCILE_TIMED_OUT',
-    `Controller ${controller} gave ${key} ${timeoutMs} ms, which passed`,
-    {
-      hint: 'it is tried again with backoff; if it never succeeds, look for what it waits on or raise the timeout',
-    },
-  )
+  const message = `Controller ${controller} did not finish ${key} within ${timeoutMs} ms`
+  return new RuntimeError('RECONCILE_TIMED_OUT', message, {
+    hint: 'it is tried again; if it never succeeds, find what it waits for or raise the timeout',
+  })
 }

@@ -6,9 +6,13 @@ interface Sleeper {
   wake: () => void
 }
 
+/** Node's timers hold no more; a longer one would end at once. */
+const longestTimerMs = 2 ** 31 - 1
+
 /**
  * Time for tests: it moves only in `advance`, and then through every due moment in order, letting everything that a
  * moment sets off come to rest before the next one. Sleeps end exactly when due and reject when their signal aborts.
+ * Throws a RangeError for a sleep that a real timer could not hold.
  */
 export class FakeClock implements Clock {
   #now: number
@@ -23,6 +27,7 @@ export class FakeClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms > longestTimerMs) throw new RangeError(`No timer can hold ${ms} ms`)
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason)
       const giveUp = () => {

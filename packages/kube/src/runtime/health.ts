@@ -17,7 +17,9 @@ export interface HealthFacts {
  * and it must not block a rolling update.
  */
 export function reasonsNotReady({ stopping, informers, election, checks }: HealthFacts): string[] {
-  const behind = informers.filter(informer => !informer.hasSynced).map(({ name }) => `informer ${name} has not synced`)
+  const behind = informers
+    .filter(informer => !informer.hasSynced)
+    .map(({ name }) => `informer ${name} has not synced`)
   const failing = checks.flatMap(({ name, reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]))
   return [
     ...(stopping ? ['stopping'] : []),

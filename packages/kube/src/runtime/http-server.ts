@@ -30,7 +30,8 @@ export interface HttpServer extends AsyncDisposable {
 
 /** The route for a path: an exact one before prefixes, longer prefixes before shorter ones. */
 export function chooseRoute(routes: readonly Route[], path: string): Route | undefined {
-  const fits = (route: Route) => (route.path.endsWith('/') ? path.startsWith(route.path) : path === route.path)
+  const fits = (route: Route) =>
+    route.path.endsWith('/') ? path.startsWith(route.path) : path === route.path
   return routes.filter(fits).sort((a, b) => b.path.length - a.path.length)[0]
 }
 
@@ -52,7 +53,11 @@ export async function startHttpServer(
   }
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, routes: readonly Route[]): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  routes: readonly Route[],
+): Promise<void> {
   const [path = '/'] = (request.url ?? '/').split('?', 1)
   const route = chooseRoute(routes, path)
   if (route === undefined) return sendText(response, 404, 'not found\n')
@@ -77,7 +82,9 @@ function listen(server: Server, port: number, host: string | undefined): Promise
   return new Promise((resolve, reject) => {
     const refuse = (cause: Error) => {
       const message = `Cannot listen on ${host ?? 'all interfaces'} port ${port}: ${cause.message}`
-      reject(new RuntimeError('HTTP_LISTEN_FAILED', message, { hint: 'free the port or choose another', cause }))
+      reject(
+        new RuntimeError('HTTP_LISTEN_FAILED', message, { hint: 'free the port or choose another', cause }),
+      )
     }
     server.once('error', refuse)
     server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {

@@ -103,6 +103,11 @@ export class Informer<T extends KubeObject> implements AnyInformer {
     return this.#cache.byIndex(name, value)
   }
 
+  /** Whether it treats objects as these options ask. */
+  isLike({ transform, resyncMs }: InformerOptions<T>): boolean {
+    return transform === this.#options.transform && resyncMs === this.#options.resyncMs
+  }
+
   addIndexes(indexes: Readonly<Record<string, IndexValues<T>>>): void {
     for (const [name, valuesOf] of Object.entries(indexes)) this.#cache.addIndex(name, valuesOf)
   }
@@ -117,7 +122,7 @@ export class Informer<T extends KubeObject> implements AnyInformer {
   async synced(signal?: AbortSignal): Promise<void> {
     if (signal === undefined) return this.#firstSync.promise
     await Promise.race([this.#firstSync.promise, aborted(signal)])
-    if (!this.#hasSynced) signal.throwIfAborted()
+    if (!this.hasSynced) signal.throwIfAborted()
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -132,20 +137,21 @@ export class Informer<T extends KubeObject> implements AnyInformer {
     await resyncing
   }
 
-  /** Brings the cache to the state of one consistent list and returns the version to watch from. */
-  async #listAll(signal: AbortSignal): Promise<string | undefined> {
+  /**
+   * Brings the cache to the state of a list and returns the version to watch from: that of the list's beginning, so
+   * that what changed while a long list went on is seen again.
+   */
+  async #listAll(signal: AbortSignal): Promise<string> {
     const { labelSelector, fieldSelector } = this.#options
     const listing = this.#client.list(definedOnly({ labelSelector, fieldSelector, signal }))
     const unseen = new Set(this.#cache.keys())
-    let firstVersion: string | undefined
     for await (const object of listing) {
-      firstVersion ??= listing.resourceVersion
       unseen.delete(keyOf(object))
       this.#see(object)
     }
     signal.throwIfAborted()
-    // A list that had to restart mixes objects of two versions; a watch from the later would miss changes between.
-    if (firstVersion !== undefined && firstVersion !== listing.resourceVersion) return this.#listAll(signal)
+    // A watch without a version would begin now and miss what happened since the list.
+    if (listing.resourceVersion === undefined) throw new Error('The list did not tell its version')
     for (const key of unseen) this.#forget(key)
     this.#hasSynced = true
     this.#lastError = undefined
@@ -153,7 +159,7 @@ export class Informer<T extends KubeObject> implements AnyInformer {
     return listing.resourceVersion
   }
 
-  async #follow(resourceVersion: string | undefined, signal: AbortSignal): Promise<void> {
+  async #follow(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { labelSelector, fieldSelector } = this.#options
     const events = this.#client.watch(definedOnly({ resourceVersion, labelSelector, fieldSelector, signal }))
     for await (const event of events) {

@@ -14,6 +14,7 @@ import {
 import { LinkedAbort } from './linked-abort.ts'
 import { RuntimeError } from './runtime-error.ts'
 import type { RuntimePorts } from './runtime-ports.ts'
+import { startTimer } from './timer.ts'
 
 export interface LeaderElectionOptions {
   /** Where the Lease lives. */
@@ -37,8 +38,9 @@ export interface CampaignOptions {
   /** Ends waiting for the lease. While leading, it is up to `lead` to return on it. */
   signal: AbortSignal
   /**
-   * Called once, when the lease is ours. The lease is renewed until the promise settles and then released. `lost`
-   * aborts when it could not be renewed in time or another holds it: whatever leads must stop at once.
+   * Called once, when the lease is ours. The lease is renewed until the promise settles. When it resolves, the lease
+   * is released; when it rejects, something may still be running, so others wait until the lease expires. `lost`
+   * aborts when the lease could not be renewed in time or another holds it: whatever leads must stop at once.
    */
   lead: (lost: AbortSignal) => Promise<void>
 }
@@ -69,12 +71,10 @@ export function createLeaderElection(
 
 type Attempt = 'ours' | 'theirs' | 'failed'
 
-type Deadline = Disposable
-
 /** One stretch of leading: what aborts it, and the timer that will unless the lease is renewed before. */
 interface Term {
   lost: LinkedAbort
-  deadline: Deadline
+  deadline: Disposable
 }
 
 class Candidate implements LeaderElection {
@@ -107,9 +107,9 @@ class Candidate implements LeaderElection {
       over.abort()
       await renewing
       this.#become('standby')
-      if (!term.lost.signal.aborted) await this.#release()
     }
     term.lost.signal.throwIfAborted()
+    await this.#release()
   }
 
   /** Resolves with the term that began, or with nothing when the signal aborts first. */
@@ -147,14 +147,17 @@ class Candidate implements LeaderElection {
   }
 
   /** One read of the lease, and the write that follows from it. Failures are logged, never thrown. */
-  async #attempt(signal: AbortSignal, passedMs: number): Promise<Attempt> {
+  async #attempt(stop: AbortSignal, passedMs: number): Promise<Attempt> {
+    using limit = new LinkedAbort(stop)
+    using _timer = this.#startAttemptTimer(limit)
+    const { signal } = limit
     try {
       return await this.#takeOrRenew(signal, passedMs).catch(error => {
         if (isConflict(error) || isAlreadyExists(error)) return this.#takeOrRenew(signal, 0)
         throw error
       })
     } catch (err) {
-      if (!signal.aborted) this.#ports.log.warn({ err }, 'could not read or write the lease')
+      if (!stop.aborted) this.#ports.log.warn({ err }, 'could not read or write the lease')
       return 'failed'
     }
   }
@@ -173,7 +176,8 @@ class Candidate implements LeaderElection {
     const step = decideLease(spec, identity, this.#observation)
     if (this.state === 'unknown') this.#become('standby')
     if (step.type === 'wait') return 'theirs'
-    const claimed = step.type === 'renew' ? renewedLease(spec, this.#claim()) : takenLease(spec, this.#claim())
+    const claimed =
+      step.type === 'renew' ? renewedLease(spec, this.#claim()) : takenLease(spec, this.#claim())
     await this.#write(lease, claimed, signal)
     this.holder = identity
     return 'ours'
@@ -181,7 +185,7 @@ class Candidate implements LeaderElection {
 
   async #release(): Promise<void> {
     using limit = new LinkedAbort()
-    using _deadline = this.#startDeadline(limit)
+    using _timer = this.#startAttemptTimer(limit)
     try {
       const lease = await this.#leases.get(this.#options.name, { signal: limit.signal })
       if (lease.spec?.holderIdentity !== this.#options.identity) return
@@ -219,12 +223,16 @@ class Candidate implements LeaderElection {
   }
 
   /** Counts from before a write is sent, since others count from when it arrives. */
-  #startDeadline(lost: LinkedAbort): Deadline {
+  #startDeadline(lost: LinkedAbort): Disposable {
     const { renewDeadlineMs } = this.#options
-    const timer = new AbortController()
-    const expire = () => lost.abort(this.#leadershipLost(`it could not be renewed for ${renewDeadlineMs} ms`))
-    this.#ports.clock.sleep(renewDeadlineMs, timer.signal).then(expire, () => {})
-    return { [Symbol.dispose]: () => timer.abort() }
+    const reason = `it could not be renewed for ${renewDeadlineMs} ms`
+    return startTimer(this.#ports.clock, renewDeadlineMs, () => lost.abort(this.#leadershipLost(reason)))
+  }
+
+  /** Half the deadline, so that a request that hangs leaves time for another one. */
+  #startAttemptTimer(limit: LinkedAbort): Disposable {
+    const tooLong = new DOMException('The API server took too long over the lease', 'TimeoutError')
+    return startTimer(this.#ports.clock, this.#options.renewDeadlineMs / 2, () => limit.abort(tooLong))
   }
 
   #leadershipLost(reason: string): RuntimeError {

@@ -1,0 +1,94 @@
+export { type InClusterOptions, inClusterConfig } from './auth/in-cluster.ts'
+export type { Credentials, KubeConfigSource, TlsSettings } from './auth/kube-config-source.ts'
+export { type LoadKubeConfigOptions, loadKubeConfig } from './auth/load-kube-config.ts'
+export type {
+  CallOptions,
+  DeleteOptions,
+  ExecOptions,
+  KubeClient,
+  Listing,
+  ListOptions,
+  LogOptions,
+  Patch,
+  PodRef,
+  PortForward,
+  PortForwardOptions,
+  ResourceClient,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './client.ts'
+export { type Clock, systemClock } from './clock.ts'
+export { createKubeClient, type KubeClientOptions } from './create-kube-client.ts'
+export type { DiscoveredResource, Discovery, DiscoveryFailure, KindQuery } from './discovery.ts'
+export {
+  type ClientErrorCode,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isRetryable,
+  isUnauthorized,
+  KubeError,
+  type KubeErrorOptions,
+  type StatusCause,
+  type StatusDetails,
+} from './errors.ts'
+export { defaultRetryPolicy, type RetryPolicy } from './http/retry-policy.ts'
+export { type Logger, silentLogger } from './logger.ts'
+export type { KubeObject, ObjectMeta, OwnerReference, ResourceType, Unstructured } from './object.ts'
+export { type Backoff, defaultBackoff } from './runtime/backoff.ts'
+export {
+  type Controller,
+  type ControllerOptions,
+  type ControllerScope,
+  createController,
+} from './runtime/controller.ts'
+export { type HttpServerOptions, type Route, type RouteHandler, sendText } from './runtime/http-server.ts'
+export {
+  type AnyInformer,
+  Informer,
+  type InformerOptions,
+  type ObjectHandler,
+  withoutManagedFields,
+} from './runtime/informer.ts'
+export {
+  type CampaignOptions,
+  createLeaderElection,
+  type ElectionState,
+  type LeaderElection,
+  type LeaderElectionOptions,
+} from './runtime/leader-election.ts'
+export { type Lease, LeaseKind } from './runtime/lease.ts'
+export {
+  createManager,
+  type Manager,
+  type ManagerOptions,
+  type ReadinessCheck,
+  type SharedInformerOptions,
+  type Task,
+} from './runtime/manager.ts'
+export type { IndexValues } from './runtime/object-cache.ts'
+export type { ObjectEvent } from './runtime/object-event.ts'
+export { joinKey, keyOf, type ObjectKey, splitKey } from './runtime/object-key.ts'
+export {
+  again,
+  done,
+  type Outcome,
+  type Reconcile,
+  type ReconcileContext,
+  TerminalError,
+} from './runtime/reconcile.ts'
+export { RuntimeError, type RuntimeErrorCode } from './runtime/runtime-error.ts'
+export type { RuntimePorts } from './runtime/runtime-ports.ts'
+export {
+  type PeriodicOptions,
+  periodically,
+  type Source,
+  type SourceScope,
+  type WatchingOptions,
+  watching,
+} from './runtime/source.ts'
+export { type QueueObserver, WorkQueue, type WorkQueueOptions } from './runtime/work-queue.ts'
