@@ -46,7 +46,7 @@ const put = (body: Uint8Array) => store.putObject({ bucket: 'b', key: 'dir/objec
 await put(old)
 const full = await failureOf(() => put(randomBytes(2 * MiB)))
 const kept = (await buffer(await store.getObject({ bucket: 'b', key: 'dir/object' }))).equals(old)
-const leftovers = await readdir(path.join(root, 'b', '.lateen-incoming'))
+const leftovers = await readdir(path.join(root, 'b', 'metadata', '.lateen-incoming'))
 await put(Buffer.from('small'))
 const afterwards = (await buffer(await store.getObject({ bucket: 'b', key: 'dir/object' }))).toString()
 

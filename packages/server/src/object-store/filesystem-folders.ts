@@ -4,17 +4,19 @@ import { dirname, join } from 'node:path'
 import { ObjectStoreError, portableKeyProblem } from '@lateen/plugin'
 import { errnoOf } from './filesystem-errors.ts'
 
-/** Holds unfinished puts at the top of each bucket. Not part of the key space. */
-export const INCOMING = '.lateen-incoming'
+/**
+ * Holds unfinished puts of a bucket. Not part of the key space. It lies in one of the six folders that Velero allows at the
+ * top of a bucket, and does nothing with.
+ */
+export const INCOMING = 'metadata/.lateen-incoming'
 
 /** The segments of a key that is safe to turn into a path. Throws UNSAFE_KEY for every other. */
 export function safeSegments(key: string): string[] {
   const problem = portableKeyProblem(key)
   if (problem !== undefined) throw unsafe(`the key ${JSON.stringify(key)} is refused: ${problem}`)
-  const segments = key.split('/')
-  if (segments[0] === INCOMING)
+  if (`${key}/`.startsWith(`${INCOMING}/`))
     throw unsafe(`the key ${JSON.stringify(key)} is refused: ${INCOMING} is reserved`)
-  return segments
+  return key.split('/')
 }
 
 export function unsafe(reason: string, cause?: unknown): ObjectStoreError {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { announceSeed, rotatingSeeds, seededRandom } from '../../../../tools/test/seeds.ts'
 import { FilesystemStore } from './filesystem.ts'
 import { createSignedDownloads } from './signed-downloads.ts'
 
-const seeds = Array.from({ length: Number(process.env.LATEEN_SOAK_SEEDS ?? 3) }, () => randomInt(2 ** 31))
 const writer = new URL('./testing/overwrite-forever.ts', import.meta.url).pathname
 const clock = { now: () => Date.now(), sleep: (ms: number) => sleep(ms) }
 
@@ -21,8 +21,9 @@ function newStore(): FilesystemStore {
 }
 
 describe('a filesystem put that is killed', () => {
-  for (const seed of seeds) {
+  for (const seed of rotatingSeeds({ name: 'killed-put', count: 3 })) {
     it(`leaves the old object or the new one, whole (seed ${seed})`, async test => {
+      announceSeed(test, seed)
       const path = await mkdtemp(join(tmpdir(), 'lateen-kill-'))
       test.after(() => rm(path, { recursive: true }))
       await mkdir(join(path, 'b'))
@@ -30,7 +31,7 @@ describe('a filesystem put that is killed', () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       await once(child.stdout, 'data')
-      await sleep(seed % 150)
+      await sleep(seededRandom(seed).integer(0, 150))
       child.kill('SIGKILL')
       await once(child, 'exit')
 

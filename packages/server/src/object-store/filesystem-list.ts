@@ -51,7 +51,7 @@ async function holdsObjects(options: WalkOptions): Promise<boolean> {
 async function entriesOf({ folder, keyPrefix, namePrefix = '' }: WalkOptions): Promise<Entry[]> {
   const entries: (Entry & { order: string })[] = []
   for (const found of await readFolder(folder)) {
-    if (!found.name.startsWith(namePrefix) || (keyPrefix === '' && found.name === INCOMING)) continue
+    if (!found.name.startsWith(namePrefix) || keyPrefix + found.name === INCOMING) continue
     if (found.isSymbolicLink()) throw unsafeLink(join(folder, found.name))
     if (!found.isFile() && !found.isDirectory()) continue
     const name = found.isDirectory() ? `${found.name}/` : found.name

@@ -222,24 +222,25 @@ describe('the filesystem store', () => {
     await store.deleteObject({ bucket: 'b', key: 'x/y/z/k' })
     assert.deepEqual(await readdir(join(folder, 'b', 'x')), ['other'])
     await store.deleteObject({ bucket: 'b', key: 'x/other' })
-    assert.deepEqual(
-      (await readdir(join(folder, 'b'))).filter(name => !name.startsWith('.')),
-      [],
-    )
+    assert.deepEqual(await readdir(join(folder, 'b')), ['metadata'], 'which holds unfinished puts')
   })
 
   it('hides what interrupted puts left, refuses keys there, and sweeps it after a day', async () => {
     const folder = await root('swept')
     const store = await openedStore(folder)
     await store.putObject({ bucket: 'b', key: 'k', body: Buffer.from('x') })
-    const incoming = join(folder, 'b', '.lateen-incoming')
+    const incoming = join(folder, 'b', 'metadata', '.lateen-incoming')
     await writeFile(join(incoming, 'old'), 'half')
     await utimes(join(incoming, 'old'), new Date(0), new Date(0))
     await writeFile(join(incoming, 'new'), 'half')
     assert.deepEqual(await Array.fromAsync(store.listObjects({ bucket: 'b', prefix: '' })), ['k'])
     const prefixes = store.listCommonPrefixes({ bucket: 'b', prefix: '', delimiter: '/' })
     assert.deepEqual(await Array.fromAsync(prefixes), [])
-    await failsWith('UNSAFE_KEY', store.getObject({ bucket: 'b', key: '.lateen-incoming/new' }), 'reserved')
+    await failsWith(
+      'UNSAFE_KEY',
+      store.getObject({ bucket: 'b', key: 'metadata/.lateen-incoming/new' }),
+      'reserved',
+    )
     await openedStore(folder)
     assert.deepEqual(await readdir(incoming), ['new'])
     await openedStore(folder, Date.now() + 25 * 60 * 60 * 1000)
@@ -273,8 +274,8 @@ describe('the filesystem store', () => {
       throw new Error('the source broke')
     }
     await failsWith('ABORTED', store.putObject({ bucket: 'b', key: 'x/k', body: body() }), 'the source broke')
-    assert.deepEqual(await readdir(join(folder, 'b', '.lateen-incoming')), [])
-    assert.deepEqual(await readdir(join(folder, 'b')), ['.lateen-incoming'])
+    assert.deepEqual(await readdir(join(folder, 'b', 'metadata', '.lateen-incoming')), [])
+    assert.deepEqual(await readdir(join(folder, 'b')), ['metadata'])
   })
 
   it('ends a put at once when the signal aborts while the body is silent', async () => {

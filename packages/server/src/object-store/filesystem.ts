@@ -88,7 +88,7 @@ export class FilesystemStore implements ObjectStore {
     const target = join(folder, ...segments)
     const incoming = join(folder, INCOMING, this.#options.randomName())
     try {
-      await makePath(folder, [INCOMING, 'x'])
+      await makePath(folder, [...INCOMING.split('/'), 'x'])
       await writeDurably(incoming, readBody(body, signal))
       signal?.throwIfAborted()
       await publish({ incoming, folder, segments })
