@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- <name>... [-- args]`: loads `bench/<name>/index.ts`, which exports `bench(context)`, prints its rows as a table and
+ * `npm run bench -- <name>...`: loads `bench/<name>/index.ts`, which exports `bench(context)`, prints its rows as a table and
  * keeps them in `bench/results/<name>-<day>.md`. A bench measures and never asserts: a missed goal is a row that says no.
  */
 import { mkdir, readdir, writeFile } from 'node:fs/promises'

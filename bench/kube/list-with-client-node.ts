@@ -7,6 +7,6 @@ config.loadFromFile(path)
 const api = config.makeApiClient(CoreV1Api)
 const started = performance.now()
 const { items } = await api.listNamespacedConfigMap({ namespace })
-const count = items.filter(item => item.data?.['text'] !== undefined).length
+const count = items.filter(item => item.data?.text !== undefined).length
 console.log(JSON.stringify({ count, ms: performance.now() - started }))
 process.exit()

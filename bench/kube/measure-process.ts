@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { finished } from 'node:stream/promises'
-import { text } from 'node:stream/consumers'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open, readFile } from 'node:fs/promises'
 
 /** A program that ran to its end. */
 export interface Measured {
@@ -10,32 +8,39 @@ export interface Measured {
   wallMs: number
   /** The most memory it ever had resident. */
   peakMiB: number
-  stdout: string
 }
 
 export interface MeasureOptions {
   signal: AbortSignal
-  /** Standard output goes to this file instead of to `stdout`. */
-  outputFile?: string
+  /** Where standard output goes, without passing through this process. */
+  outputFile: string
 }
 
 /** Runs a program and watches its memory. Throws when it fails. */
 export async function measureProcess(command: readonly string[], options: MeasureOptions): Promise<Measured> {
-  const { signal, outputFile } = options
   const [program = '', ...args] = command
+  await using output = await open(options.outputFile, 'w')
   const started = performance.now()
-  const file = outputFile === undefined ? undefined : createWriteStream(outputFile)
-  const child = spawn(program, args, { signal, stdio: ['ignore', 'pipe', 'inherit'] })
-  const output = file === undefined ? text(child.stdout) : finished(child.stdout.pipe(file)).then(() => '')
+  const child = spawn(program, args, { signal: options.signal, stdio: ['ignore', output.fd, 'inherit'] })
+  const watched = watchPeak(child)
+  const [code] = await once(child, 'exit')
+  const wallMs = performance.now() - started
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`)
+  return { wallMs, peakMiB: watched.stop() }
+}
+
+/** Asks the kernel every few milliseconds for the most the process ever held. */
+function watchPeak(child: ChildProcess) {
   let peakMiB = 0
-  const watch = setInterval(async () => {
-    peakMiB = Math.max(peakMiB, await residentPeakMiB(child.pid ?? 0))
-  }, 10)
-  try {
-    const [code] = await Promise.all([exitOf(child), output])
-    if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`)
-    return { wallMs: performance.now() - started, peakMiB, stdout: await output }
-  } finally {
-    clearInterval(watch)
+  const timer = setInterval(async () => {
+    const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
+    const kilobytes = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0)
+    peakMiB = Math.max(peakMiB, kilobytes / 1024)
+  }, 5)
+  return {
+    stop() {
+      clearInterval(timer)
+      return peakMiB
+    },
   }
 }

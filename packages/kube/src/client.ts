@@ -12,8 +12,8 @@ export interface ListOptions extends CallOptions {
   labelSelector?: string | undefined
   fieldSelector?: string | undefined
   /**
-   * Objects per page. Pages are fetched as the caller consumes. By default from 500 up to 10,000: pages grow while
-   * the caller keeps up.
+   * Objects per page. Pages are fetched as the caller consumes. By default 500, and 10,000 once the caller has
+   * shown that it keeps up.
    */
   limit?: number | undefined
 }
