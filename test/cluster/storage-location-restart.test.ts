@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -13,11 +12,11 @@ import { createKubeClient, isNotFound, type KubeClient, loadKubeConfig } from '@
 import type { ServerOptions } from '@lateen/server'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { Locations, prepareCluster, type RunningServer, startServer } from './storage-location-harness.ts'
 
 const given = await givenCluster()
 const namespace = `storage-location-restart-${process.pid}`
-const seeds = Array.from({ length: Number(process.env.LATEEN_SOAK_SEEDS ?? 2) }, () => randomInt(2 ** 31))
 
 describe('a server that comes and goes', { skip: given.skip }, () => {
   let client: KubeClient
@@ -107,12 +106,13 @@ describe('a server that comes and goes', { skip: given.skip }, () => {
     await waitUntil(gone, { timeoutMs: 20_000, failure: () => new Error('still there') })
   })
 
-  for (const seed of seeds) {
-    it(`sees after a kill what changed meanwhile (seed ${seed})`, async () => {
+  for (const seed of rotatingSeeds({ name: 'killed-server', count: 2 })) {
+    it(`sees after a kill what changed meanwhile (seed ${seed})`, async test => {
+      announceSeed(test, seed)
       const name = `kill-${seed}`
       await locations.create(name, { ...onFolder('missing'), validationFrequency: '1s' })
       await locations.unavailable(name, 'the bucket "missing"')
-      await sleep(seed % 1_500)
+      await sleep(seededRandom(seed).integer(0, 1_500))
       await server?.kill()
       await locations.patch(name, { objectStorage: { bucket: 'bucket' }, validationFrequency: '0s' })
       server = await start()

@@ -56,6 +56,22 @@ export function addressesOf(plan: { index: number }): ClusterAddresses {
   }
 }
 
+/**
+ * Ports follow from the index, too. They lie below the range from which the kernel gives ports to connections: one taken from there
+ * may be gone before the program that it was meant for listens.
+ */
+export function portsOf(index: number): ClusterPorts {
+  const first = 20_000 + index * 10
+  return {
+    etcd: first,
+    etcdPeer: first + 1,
+    apiServer: first + 2,
+    controllerManager: first + 3,
+    scheduler: first + 4,
+    s3: first + 5,
+  }
+}
+
 /** The machine's end of the link to the node. Interface names hold 15 characters. */
 export function linkName(plan: { index: number }): string {
   return `lateen${plan.index}`

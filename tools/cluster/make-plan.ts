@@ -6,10 +6,10 @@ import { ClusterError } from './cluster-error.ts'
 import {
   type ClusterNeeds,
   type ClusterPlan,
-  type ClusterPorts,
   clusterFolder,
   clustersFolder,
   filesOf,
+  portsOf,
 } from './cluster-layout.ts'
 import { clusterNames, isRunning, readState, writeState } from './cluster-state.ts'
 import type { ProcessIdentity } from './process-identity.ts'
@@ -38,35 +38,35 @@ export async function planCluster(
     }
     const folder = clusterFolder(name)
     const { supervisor, ...kinds } = needs
-    const plan: ClusterPlan = { name, folder, ...kinds, index: await freeIndex(), ports: await freePorts() }
+    const index = await freeIndex()
+    const plan: ClusterPlan = { name, folder, ...kinds, index, ports: portsOf(index) }
     await mkdir(path.dirname(filesOf(plan).supervisorLog), { recursive: true })
     await writeState({ ...plan, supervisor })
     return plan
   })
 }
 
+/** The lowest index that no cluster has and whose ports nobody listens on. */
 async function freeIndex(): Promise<number> {
   const states = await Promise.all((await clusterNames()).map(readState))
   const taken = new Set(states.map(state => state?.index))
-  for (let index = 1; index < 250; index += 1) if (!taken.has(index)) return index
-  throw new ClusterError('CLUSTER_FAILED', 'there are 249 clusters already', {
+  for (let index = 1; index < 250; index += 1) {
+    if (!taken.has(index) && (await areFree(Object.values(portsOf(index))))) return index
+  }
+  throw new ClusterError('CLUSTER_FAILED', 'no room is left for another cluster', {
     hint: 'Stop some with: npm run cluster -- down',
   })
 }
 
-/** Ports that nobody listens on now. All are held open until the last is known, so that none comes twice. */
-async function freePorts(): Promise<ClusterPorts> {
-  const names = ['etcd', 'etcdPeer', 'apiServer', 'controllerManager', 'scheduler', 's3'] as const
-  const servers = names.map(() => createServer())
-  const ports = await Promise.all(
-    servers.map(
-      server =>
-        new Promise<number>((resolve, reject) => {
-          server.once('error', reject)
-          server.listen(0, '0.0.0.0', () => resolve((server.address() as { port: number }).port))
-        }),
-    ),
-  )
-  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
-  return Object.fromEntries(names.map((name, i) => [name, ports[i]])) as unknown as ClusterPorts
+async function areFree(ports: readonly number[]): Promise<boolean> {
+  const free = await Promise.all(ports.map(isFree))
+  return free.every(Boolean)
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)))
+  })
 }

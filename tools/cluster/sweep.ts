@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandError, runCommand } from '../binaries/run-command.ts'
+import { tool } from '../binaries/tool.ts'
 import { removeCgroups } from './cgroups.ts'
-import { clusterFolder } from './cluster-layout.ts'
+import { clusterFolder, linkName } from './cluster-layout.ts'
 import { clusterNames, isRunning, readState } from './cluster-state.ts'
 import { processesOf } from './process-identity.ts'
 
@@ -18,13 +20,21 @@ export async function sweepStaleClusters(): Promise<string[]> {
 
 /**
  * Removes every trace of a cluster: processes first, then control groups, then its folder. Mounts, links and
- * addresses of a node live in namespaces that end with its processes.
+ * addresses of a node live in namespaces that end with its processes; only the link is not waited for by the kernel.
  */
 export async function sweepCluster(name: string): Promise<void> {
   const folder = clusterFolder(name)
+  const state = await readState(name)
   await killAll(folder)
+  if (state?.node) await removeLink(linkName(state))
   await removeCgroups(name)
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+}
+
+async function removeLink(link: string): Promise<void> {
+  await runCommand(await tool('ip'), ['link', 'delete', link]).catch(error => {
+    if (!(error instanceof CommandError)) throw error
+  })
 }
 
 async function killAll(folder: string): Promise<void> {

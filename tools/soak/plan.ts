@@ -27,4 +27,11 @@ export const soakPlans: SoakPlan[] = [
     seeds: 200,
     timeoutMinutes: 30,
   },
+  {
+    name: 'killed-server',
+    shows: 'a server that is killed at any moment sees after its restart what changed meanwhile',
+    files: ['test/cluster/storage-location-restart.test.ts'],
+    seeds: 60,
+    timeoutMinutes: 30,
+  },
 ]
