@@ -56,8 +56,9 @@ export function printTable(rows: BenchRow[]): string {
     printGoal(row),
     { true: 'yes', false: 'no', undefined: '' }[`${isMet(row)}`],
   ])
-  const table = [['what', 'ours', 'peer', 'ratio', 'goal', 'met'], ...cells]
-  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
+  const header = ['what', 'ours', 'peer', 'ratio', 'goal', 'met']
+  const table = [header, ...cells]
+  const widths = header.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
   const lines = table.map(row => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`)
   return [lines[0], `|${widths.map(width => '-'.repeat(width + 2)).join('|')}|`, ...lines.slice(1)].join('\n')
 }
