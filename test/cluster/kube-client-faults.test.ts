@@ -9,28 +9,16 @@ import {
   isGone,
   isUnauthorized,
   type KubeClient,
-  type KubeObject,
   loadKubeConfig,
   type ResourceClient,
-  type ResourceType,
   silentLogger,
   type Unstructured,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { type ConfigMap, ConfigMapKind } from './core-kinds.ts'
 import { compactEtcd } from './kube-runtime-etcd.ts'
 
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 const namespace = 'default'
 const count = 1000
 const mine = { labelSelector: 'test=kube-client-faults' }

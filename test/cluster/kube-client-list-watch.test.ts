@@ -6,21 +6,10 @@ import {
   type KubeObject,
   loadKubeConfig,
   type ResourceClient,
-  type ResourceType,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { type ConfigMap, ConfigMapKind } from './core-kinds.ts'
 
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 const namespaces = ['kube-client-list', 'kube-client-list-0']
 const count = 3000
 const given = await givenCluster()

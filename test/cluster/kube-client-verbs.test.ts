@@ -9,26 +9,14 @@ import {
   isNotFound,
   type KubeClient,
   type KubeError,
-  type KubeObject,
   loadKubeConfig,
   type ResourceClient,
-  type ResourceType,
   type Unstructured,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { type ConfigMap, ConfigMapKind } from './core-kinds.ts'
 import { startHttpProxy, startSocksProxy } from './kube-client-proxies.ts'
 
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 const namespace = 'kube-client-verbs'
 const group = 'kube-client-verbs.lateen.dev'
 const given = await givenCluster()

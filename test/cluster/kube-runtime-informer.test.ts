@@ -5,37 +5,18 @@ import {
   Informer,
   type InformerOptions,
   type KubeClient,
-  type KubeObject,
   keyOf,
   loadKubeConfig,
   type ObjectEvent,
-  type ResourceType,
   silentLogger,
   systemClock,
   withoutManagedFields,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { type ConfigMap, ConfigMapKind, NamespaceKind } from './core-kinds.ts'
 import { compactEtcd, deleteFromEtcd } from './kube-runtime-etcd.ts'
 
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
-const NamespaceKind: ResourceType<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
 const ports = { log: silentLogger, clock: systemClock, random: Math.random }
 const given = await givenCluster({ own: true })
 

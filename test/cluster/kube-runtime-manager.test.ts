@@ -7,14 +7,12 @@ import {
   createManager,
   done,
   type KubeClient,
-  type KubeObject,
   LeaseKind,
   loadKubeConfig,
   type Manager,
   type ManagerOptions,
   periodically,
   type Reconcile,
-  type ResourceType,
   sendText,
   silentLogger,
   splitKey,
@@ -23,22 +21,11 @@ import {
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { ConfigMapKind } from './core-kinds.ts'
 
 const given = await givenCluster()
 const namespace = `kube-runtime-manager-${process.pid}`
 const backoff = { baseMs: 20, maxMs: 200, jitter: 0 }
-
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 
 function eventually<T>(ask: () => T | undefined | false, what: string): Promise<T> {
   return waitUntil(async () => ask(), {
