@@ -100,9 +100,12 @@ describe('The client and a cluster in trouble', { skip: given.skip }, () => {
     watching.catch(() => undefined)
     const step = (value: string) =>
       maps.patch('watched', { type: 'apply', body: { data: { step: value } }, fieldManager: 'test' })
+    // An apply that changes nothing makes no event, and the first may come before the watch has begun.
+    let attempt = 0
     await waitUntil(
       async () => {
-        await step(`start ${seen.length}`)
+        attempt += 1
+        await step(`start ${attempt}`)
         return seen.length > 0
       },
       { timeoutMs: 30_000, failure: () => new Error('no event came') },
