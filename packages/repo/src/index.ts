@@ -1,1 +1,8 @@
-export {}
+export type {
+  NewObjectOptions,
+  ObjectStore,
+  ObjectStoreWriter,
+  Repository,
+  RepositoryWriter,
+  WritingOptions,
+} from './repository.ts'
