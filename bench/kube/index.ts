@@ -5,9 +5,9 @@ import path from 'node:path'
 import { build } from 'esbuild'
 import { tool } from '../../tools/binaries/tool.ts'
 import { type Cluster, startCluster } from '../../tools/cluster/cluster.ts'
+import { type Measured, measureProcess } from '../measure-process.ts'
 import type { BenchContext } from '../run.ts'
 import { concurrency } from './config-map.ts'
-import { type Measured, measureProcess } from './measure-process.ts'
 
 /** Even, so that each contender goes first as often as the other. */
 const createRounds = 4

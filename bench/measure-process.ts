@@ -14,6 +14,7 @@ export interface MeasureOptions {
   signal: AbortSignal
   /** Where standard output goes, without passing through this process. */
   outputFile: string
+  env?: NodeJS.ProcessEnv
 }
 
 /** Runs a program and watches its memory. Throws when it fails. */
@@ -21,7 +22,8 @@ export async function measureProcess(command: readonly string[], options: Measur
   const [program = '', ...args] = command
   await using output = await open(options.outputFile, 'w')
   const started = performance.now()
-  const child = spawn(program, args, { signal: options.signal, stdio: ['ignore', output.fd, 'inherit'] })
+  const { signal, env = process.env } = options
+  const child = spawn(program, args, { signal, env, stdio: ['ignore', output.fd, 'inherit'] })
   const watched = watchPeak(child)
   const [code] = await once(child, 'exit')
   const wallMs = performance.now() - started

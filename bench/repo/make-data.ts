@@ -1,0 +1,70 @@
+import { randomFillSync } from 'node:crypto'
+import { closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { seededRandom } from '../../tools/test/seeds.ts'
+
+/** A folder to back up, and what it is called in the report. */
+export interface DataSet {
+  name: string
+  folder: string
+}
+
+/** Makes the folders once; they are kept between runs, because contenders must see the same bytes. */
+export function makeDataSets(root: string): { large: DataSet; tree: DataSet } {
+  const large = { name: '1 GiB random in 4 files', folder: path.join(root, 'large') }
+  const tree = { name: '29,384 files, about 400 MB', folder: path.join(root, 'tree') }
+  onceIn(large.folder, () => writeLargeFiles(large.folder))
+  onceIn(tree.folder, () => writeTree(tree.folder))
+  return { large, tree }
+}
+
+function onceIn(folder: string, make: () => void): void {
+  const mark = `${folder}.complete`
+  if (existsSync(mark)) return
+  mkdirSync(folder, { recursive: true })
+  make()
+  writeFileSync(mark, '')
+}
+
+function writeLargeFiles(folder: string): void {
+  const block = Buffer.alloc(4 * 1024 * 1024)
+  for (let file = 0; file < 4; file += 1) {
+    const handle = openSync(path.join(folder, `large-${file}`), 'w')
+    for (let written = 0; written < 256; written += 4) writeSync(handle, randomFillSync(block))
+    closeSync(handle)
+  }
+}
+
+const fileCount = 29_384
+const words = [
+  'func',
+  'return',
+  'error',
+  'context',
+  'import',
+  'package',
+  'string',
+  'if err != nil {',
+  '}',
+  '\n\t',
+  '\n',
+]
+
+/** Text like source code: a few long files, many short ones, in folders of some twenty files. */
+function writeTree(folder: string): void {
+  const random = seededRandom(1)
+  const text = Array.from(
+    { length: 200_000 },
+    () => `${random.pick(words)} ${random.integer(0, 9_999)} `,
+  ).join('')
+  for (let number = 0; number < fileCount; number += 1) {
+    const parent = path.join(folder, `d${number % 40}`, `e${Math.floor(number / 40) % 37}`)
+    mkdirSync(parent, { recursive: true })
+    const length = Math.min(400_000, Math.floor(600 * 2 ** (random.next() * 7.4)))
+    const start = random.integer(0, text.length - length)
+    writeFileSync(
+      path.join(parent, `file-${number}.go`),
+      `// ${number}\n${text.slice(start, start + length)}`,
+    )
+  }
+}
