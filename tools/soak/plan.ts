@@ -34,4 +34,12 @@ export const soakPlans: SoakPlan[] = [
     seeds: 60,
     timeoutMinutes: 30,
   },
+  {
+    name: 'killed-repository',
+    shows:
+      'kopia verifies every complete snapshot after an upload, a delete or a maintenance was killed, and the next upload works',
+    files: ['test/compat/repo-kill.test.ts'],
+    seeds: 1000,
+    timeoutMinutes: 180,
+  },
 ]
