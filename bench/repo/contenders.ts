@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { runCommand } from '../../tools/binaries/run-command.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 
 /** A program that backs up folders, as command lines. Each gets a repository of its own. */
@@ -9,7 +10,7 @@ export interface Contender {
   create: string[]
   snapshot(folder: string): string[]
   /** Restores the last snapshot of a folder. */
-  restore(folder: string, target: string): string[]
+  restore(folder: string, target: string): Promise<string[]>
 }
 
 const password = 'bench-password'
@@ -30,7 +31,13 @@ async function lateen(scratch: string): Promise<Contender> {
     env: process.env,
     create: run('create'),
     snapshot: folder => run('snapshot', folder),
-    restore: (folder, target) => run('restore', `latest:${folder}`, target),
+    restore: async (folder, target) => {
+      const [program = '', ...args] = run('list', '--json')
+      const lines = (await runCommand(program, args)).trim().split('\n')
+      const snapshots = lines.map(line => JSON.parse(line) as { id: string; source: { path: string } })
+      const last = snapshots.findLast(({ source }) => source.path === folder)
+      return run('restore', last?.id ?? '', target)
+    },
   }
 }
 
@@ -52,15 +59,11 @@ async function kopia(scratch: string): Promise<Contender> {
     env,
     create: [program, 'repository', 'create', 'filesystem', '--path', repository, ...cache],
     snapshot: folder => [program, 'snapshot', 'create', folder, '--no-progress', '--no-auto-maintenance'],
-    restore: (folder, target) => [
-      program,
-      'snapshot',
-      'restore',
-      folder,
-      target,
-      '--no-progress',
-      '--snapshot-time=latest',
-    ],
+    restore: async (folder, target) => {
+      const listed = await runCommand(program, ['snapshot', 'list', folder, '--json'], { env })
+      const last = (JSON.parse(listed) as { id: string }[]).at(-1)
+      return [program, 'snapshot', 'restore', last?.id ?? '', target, '--no-progress']
+    },
   }
 }
 
@@ -77,7 +80,7 @@ async function restic(scratch: string): Promise<Contender> {
     env,
     create: [program, 'init', '--quiet'],
     snapshot: folder => [program, 'backup', '--quiet', folder],
-    restore: (folder, target) => [
+    restore: async (folder, target) => [
       program,
       'restore',
       'latest',

@@ -33,7 +33,10 @@ export async function bench(context: BenchContext): Promise<void> {
   await rm(scratch, { recursive: true, force: true })
 }
 
-type Measure = (what: string, command: (contender: Contender) => string[]) => Promise<Results>
+type Measure = (
+  what: string,
+  command: (contender: Contender) => string[] | Promise<string[]>,
+) => Promise<Results>
 
 function measureAll(context: BenchContext, { all, scratch }: { all: Contender[]; scratch: string }): Measure {
   return async (what, command) => {
@@ -42,7 +45,7 @@ function measureAll(context: BenchContext, { all, scratch }: { all: Contender[];
       context.progress(`${what}: ${contender.name}`)
       const outputFile = path.join(scratch, 'output')
       const { signal } = context
-      results[contender.name] = await measureProcess(command(contender), {
+      results[contender.name] = await measureProcess(await command(contender), {
         signal,
         outputFile,
         env: contender.env,

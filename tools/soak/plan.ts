@@ -42,4 +42,31 @@ export const soakPlans: SoakPlan[] = [
     seeds: 1000,
     timeoutMinutes: 180,
   },
+  {
+    name: 'repository-matrix',
+    shows:
+      'repositories that kopia made with every hash, cipher, splitter, compressor and format version are read, and verified by kopia after we wrote',
+    files: ['test/compat/repo-matrix.test.ts'],
+    seeds: 1,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'repository-trees',
+    shows: 'uploads, reads and maintenance of any tree agree with kopia',
+    files: [
+      'test/compat/repo-interop.test.ts',
+      'test/compat/repo-upload.test.ts',
+      'test/compat/repo-maintenance.test.ts',
+    ],
+    seeds: 5,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'maintenance-model',
+    shows:
+      'no schedule of writers, deleters and two maintainers makes maintenance delete what a snapshot needs',
+    files: ['packages/repo/src/maintenance/model/run-model.test.ts'],
+    seeds: 30,
+    timeoutMinutes: 60,
+  },
 ]
