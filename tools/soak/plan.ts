@@ -69,4 +69,11 @@ export const soakPlans: SoakPlan[] = [
     seeds: 30,
     timeoutMinutes: 60,
   },
+  {
+    name: 'both-at-once',
+    shows: 'kopia and Lateen verify and restore what both wrote to one repository at the same time',
+    files: ['test/compat/repo-both-at-once.test.ts'],
+    seeds: 20,
+    timeoutMinutes: 60,
+  },
 ]
