@@ -68,8 +68,19 @@ export async function kopiaRepository(t: TestScope, options: KopiaOptions = {}):
   const env = { ...process.env, ...environment(scratch, password) }
   const kopia = (args: readonly string[]) => runCommand(program, [...args, '--no-progress'], { env })
   if ('path' in storage) await mkdir(storage.path, { recursive: true })
-  await kopia(['repository', ...openArguments(storage, options), `--cache-directory=${path.join(scratch, 'cache')}`])
-  return { storage, path: 'path' in storage ? storage.path : '', password, scratch, kopia, ...verbs(kopia, scratch) }
+  await kopia([
+    'repository',
+    ...openArguments(storage, options),
+    `--cache-directory=${path.join(scratch, 'cache')}`,
+  ])
+  return {
+    storage,
+    path: 'path' in storage ? storage.path : '',
+    password,
+    scratch,
+    kopia,
+    ...verbs(kopia, scratch),
+  }
 }
 
 function environment(scratch: string, password: string): Record<string, string> {

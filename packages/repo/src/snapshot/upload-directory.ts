@@ -1,0 +1,229 @@
+import type { ObjectId } from '../object/object-id.ts'
+import { ActiveDirectory } from './checkpoint.ts'
+import type { DirectoryEntry } from './directory.ts'
+import { directoryEntryOf, fileEntryOf } from './entry-of-source.ts'
+import type { Policy } from './policy.ts'
+import { childPolicies } from './policy-tree.ts'
+import {
+  findUnchanged,
+  openPrevious,
+  type PreviousDirectory,
+  previousChildren,
+} from './previous-directories.ts'
+import { storeDirectory } from './store-directory.ts'
+import {
+  fileWriteOptions,
+  readSmallFile,
+  type StoredFile,
+  smallFileLimit,
+  uploadLargeFile,
+} from './upload-file.ts'
+import { type UploadRun, UploadStopped } from './upload-run.ts'
+import { hasVanished, readSymlink, type SourceEntry, SourceReadError } from './walk/source-entry.ts'
+import {
+  type DirectoryVisit,
+  includedEntries,
+  type VisitedDirectory,
+  visitDirectory,
+} from './walk/visit-directory.ts'
+
+/** A directory to upload. */
+export interface DirectoryTask extends DirectoryVisit {
+  /** The objects of the same directory in earlier snapshots. */
+  previous: readonly ObjectId[]
+  active: ActiveDirectory
+}
+
+/**
+ * Uploads a directory and all below it, and returns its entry. Where the upload is stopped on purpose, the entry
+ * holds what was finished. Throws SourceReadError when the directory itself cannot be read, else what the repository
+ * throws.
+ */
+export async function uploadDirectory(run: UploadRun, task: DirectoryTask): Promise<DirectoryEntry> {
+  // Without this the stack would be as deep as the tree.
+  await run.breathe()
+  const folder = visitDirectory(task)
+  run.stats.dirCount++
+  run.progress.counts.directories++
+  if (folder.isCache) noteExcluded(run, task.entry)
+  const previous = await openPrevious(run, task.previous)
+  await new EntryUploader(run, folder, { active: task.active, previous }).uploadAll()
+  const { obj, summary } = await storeDirectory(
+    run,
+    task.active.builder.build(task.entry.mtime, run.incomplete),
+  )
+  return directoryEntryOf(task.entry, obj, summary)
+}
+
+/** Uploads the entries of one directory. */
+class EntryUploader {
+  readonly #run: UploadRun
+  readonly #folder: VisitedDirectory
+  readonly #active: ActiveDirectory
+  readonly #previous: readonly PreviousDirectory[]
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(
+    run: UploadRun,
+    folder: VisitedDirectory,
+    state: { active: ActiveDirectory; previous: readonly PreviousDirectory[] },
+  ) {
+    this.#run = run
+    this.#folder = folder
+    this.#active = state.active
+    this.#previous = state.previous
+  }
+
+  async uploadAll(): Promise<void> {
+    const run = this.#run
+    try {
+      for (const entry of includedEntries(this.#folder, excluded => noteExcluded(run, excluded))) {
+        run.check()
+        const done = this.#upload(entry)
+        if (done !== undefined) await done
+        if (run.pace.due) await run.breathe()
+      }
+    } catch (error) {
+      if (error instanceof SourceReadError) throw error
+      run.fail(error)
+    } finally {
+      await Promise.all(this.#pending)
+    }
+    try {
+      run.check()
+    } catch (error) {
+      if (!(error instanceof UploadStopped)) throw error
+    }
+  }
+
+  #upload(entry: SourceEntry): Promise<void> | undefined {
+    if (entry.kind === 'directory') return this.#share(() => this.#uploadSubdirectory(entry))
+    if (entry.kind === 'other') return this.#skip(entry)
+    const unchanged = this.#run.settings.rereadAll ? undefined : findUnchanged(this.#previous, entry)
+    if (unchanged !== undefined) return this.#reuse(entry, unchanged)
+    const { effective: policy } = childPolicies(this.#folder.policies, entry.name)
+    if (entry.kind === 'file') this.#run.stats.nonCachedFiles++
+    if (entry.kind === 'symlink' || entry.size <= smallFileLimit) return this.#uploadSmall(entry, policy)
+    return this.#share(() => this.#uploadLarge(entry, policy))
+  }
+
+  #uploadSmall(entry: SourceEntry, policy: Policy): Promise<void> | undefined {
+    try {
+      const bytes = entry.kind === 'symlink' ? readSymlink(entry.path) : readSmallFile(entry)
+      if (!bytes) return this.#share(() => this.#uploadLarge(entry, policy))
+      const size = bytes.length
+      const options = entry.kind === 'symlink' ? {} : fileWriteOptions(this.#run, entry, policy)
+      const obj = this.#run.small.put(bytes, options)
+      this.#run.progress.counts.bytesRead += size
+      if (typeof obj === 'string') return this.#add(entry, { obj, size })
+      return obj.then(stored => this.#add(entry, { obj: stored, size }))
+    } catch (error) {
+      return this.#noteUnreadable(entry, error)
+    }
+  }
+
+  async #uploadLarge(entry: SourceEntry, policy: Policy): Promise<void> {
+    this.#run.progress.counts.path = this.#pathOf(entry)
+    try {
+      this.#add(entry, await uploadLargeFile(this.#run, { entry, policy, active: this.#active }))
+    } catch (error) {
+      this.#noteUnreadable(entry, error)
+    }
+  }
+
+  async #uploadSubdirectory(entry: SourceEntry): Promise<void> {
+    const run = this.#run
+    const policies = childPolicies(this.#folder.policies, entry.name)
+    const relativePath = `${this.#folder.relativePath}/${entry.name}`
+    const previous = previousChildren(this.#previous, entry.name)
+    const { ignoring } = this.#folder
+    const active = new ActiveDirectory(entry)
+    run.progress.counts.path = this.#pathOf(entry)
+    this.#active.children.add(active)
+    try {
+      this.#active.builder.add(
+        await uploadDirectory(run, { entry, relativePath, policies, ignoring, previous, active }),
+      )
+    } catch (error) {
+      if (hasVanished(error)) return this.#noteVanished(entry)
+      const ignored = policies.effective.errorHandling.ignoreDirectoryErrors ?? false
+      run.noteFailure({ error, path: this.#pathOf(entry), ignored }, this.#active.builder)
+    } finally {
+      this.#active.children.delete(active)
+    }
+  }
+
+  #reuse(entry: SourceEntry, obj: ObjectId): undefined {
+    const { stats, progress } = this.#run
+    stats.cachedFiles++
+    stats.totalSize += entry.size
+    progress.counts.filesCached++
+    progress.counts.bytesCached += entry.size
+    this.#active.builder.add(fileEntryOf(entry, { obj, size: entry.size }))
+  }
+
+  #add(entry: SourceEntry, stored: StoredFile): undefined {
+    const { stats, progress } = this.#run
+    progress.counts.filesRead++
+    if (entry.kind === 'file') {
+      stats.fileCount++
+      stats.totalSize += stored.size
+    }
+    this.#active.builder.add(fileEntryOf(entry, stored))
+  }
+
+  #skip(entry: SourceEntry): undefined {
+    const run = this.#run
+    const ignored = this.#folder.policies.effective.errorHandling.ignoreUnknownTypes ?? true
+    const path = this.#pathOf(entry)
+    run.progress.counts.skipped++
+    if (ignored) run.settings.log.debug({ path }, 'skipped a device, fifo or socket')
+    else {
+      const error = new SourceReadError(entry.path, 'devices, fifos and sockets cannot be stored')
+      run.noteFailure({ error, path, ignored: false }, this.#active.builder)
+    }
+  }
+
+  #noteUnreadable(entry: SourceEntry, error: unknown): undefined {
+    if (hasVanished(error)) return this.#noteVanished(entry)
+    const ignored = this.#folder.policies.effective.errorHandling.ignoreFileErrors ?? false
+    this.#run.noteFailure({ error, path: this.#pathOf(entry), ignored }, this.#active.builder)
+  }
+
+  #noteVanished(entry: SourceEntry): undefined {
+    this.#run.progress.counts.skipped++
+    this.#run.settings.log.debug({ path: this.#pathOf(entry) }, 'an entry vanished before it could be read')
+  }
+
+  // On a helper when one is free: undefined then, and errors end the run. Otherwise here and now.
+  #share(task: () => Promise<void>): Promise<void> | undefined {
+    const started = this.#run.work.tryStart(async () => {
+      try {
+        await task()
+      } catch (error) {
+        this.#run.fail(error)
+      }
+    })
+    if (started === undefined) return task()
+    this.#pending.add(started)
+    void started.then(() => this.#pending.delete(started))
+    return undefined
+  }
+
+  #pathOf(entry: SourceEntry): string {
+    return `${this.#folder.relativePath}/${entry.name}`.slice(1)
+  }
+}
+
+function noteExcluded(run: UploadRun, entry: SourceEntry): void {
+  const { counts } = run.progress
+  if (entry.kind === 'directory') {
+    run.stats.excludedDirCount++
+    counts.excludedDirectories++
+    return
+  }
+  run.stats.excludedFileCount++
+  run.stats.excludedTotalSize += entry.size
+  counts.excludedFiles++
+  counts.excludedBytes += entry.size
+}

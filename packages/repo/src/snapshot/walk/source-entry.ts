@@ -1,0 +1,110 @@
+import { type BigIntStats, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { RepoError } from '../../errors/repo-error.ts'
+import type { GoTime } from '../../go-json/go-time.ts'
+import { goModeFromUnix } from '../go-file-mode.ts'
+import { nameFromBytes } from '../name.ts'
+import { type FilePath, printFilePath } from './file-path.ts'
+
+/** What an entry of a folder is; `other` stands for devices, fifos and sockets, which snapshots cannot hold. */
+export type SourceKind = 'directory' | 'file' | 'symlink' | 'other'
+
+/** One entry of the file system that is being uploaded. */
+export interface SourceEntry {
+  name: string
+  path: FilePath
+  kind: SourceKind
+  /** Go file mode bits without the type. */
+  mode: number
+  /** 0 for directories. */
+  size: number
+  mtime: GoTime
+  uid: number
+  gid: number
+  device: bigint
+}
+
+/** The source could not be read; the upload's policy says whether that is fatal. */
+export class SourceReadError extends Error {
+  override readonly name = 'SourceReadError'
+  readonly path: string
+  /** The file system's code, such as EACCES. */
+  readonly reason: string
+
+  constructor(path: FilePath, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.path = printFilePath(path)
+    this.reason = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  }
+}
+
+/** The names in a folder, unsorted. Throws SourceReadError. */
+export function listNames(path: FilePath): string[] {
+  return reading(path, () => readdirSync(path, { encoding: 'latin1' }).map(nameFromLatin1))
+}
+
+/** An entry by its path, symlinks not followed; undefined when it is gone. Throws SourceReadError. */
+export function statEntry(path: FilePath, name: string): SourceEntry | undefined {
+  const stats = reading(path, () => lstatSync(path, { bigint: true, throwIfNoEntry: false }))
+  return stats && sourceEntry(stats, path, name)
+}
+
+/** The entry that a path leads to, symlinks followed. Throws RepoError SOURCE_FAILED. */
+export function statRoot(path: string, name: string): SourceEntry {
+  try {
+    return sourceEntry(statSync(path, { bigint: true }), path, name)
+  } catch (cause) {
+    throw new RepoError('SOURCE_FAILED', {
+      message: `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      hint: 'Check that the path exists and that this user may read it',
+      path,
+      cause,
+    })
+  }
+}
+
+/** The bytes of a symlink's target. Throws SourceReadError. */
+export function readSymlink(path: FilePath): Buffer {
+  return reading(path, () => readlinkSync(path, 'buffer'))
+}
+
+/** Runs file system calls on the source and names the path in what they throw. */
+export function reading<T>(path: FilePath, calls: () => T): T {
+  try {
+    return calls()
+  } catch (cause) {
+    throw cause instanceof SourceReadError ? cause : new SourceReadError(path, cause)
+  }
+}
+
+/** True when the entry was there a moment ago and is gone now. */
+export function hasVanished(error: unknown): boolean {
+  return error instanceof SourceReadError && error.reason === 'ENOENT'
+}
+
+function sourceEntry(stats: BigIntStats, path: FilePath, name: string): SourceEntry {
+  const kind = kindOf(stats)
+  return {
+    name,
+    path,
+    kind,
+    mode: goModeFromUnix(Number(stats.mode)),
+    size: kind === 'directory' ? 0 : Number(stats.size),
+    mtime: stats.mtimeNs,
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    device: stats.dev,
+  }
+}
+
+function kindOf(stats: BigIntStats): SourceKind {
+  if (stats.isFile()) return 'file'
+  if (stats.isDirectory()) return 'directory'
+  return stats.isSymbolicLink() ? 'symlink' : 'other'
+}
+
+const beyondAscii = /[\x80-\xff]/
+
+// Latin-1 keeps each byte as one character, and nearly all names are ASCII.
+function nameFromLatin1(name: string): string {
+  return beyondAscii.test(name) ? nameFromBytes(Buffer.from(name, 'latin1')) : name
+}

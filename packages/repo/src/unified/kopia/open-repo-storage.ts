@@ -1,0 +1,103 @@
+import type { BlobStorage } from '../../blob/storage.ts'
+import type { Clock } from '../../clock/clock.ts'
+import { RepoError } from '../../errors/repo-error.ts'
+import { type RepoOptions, StorageOption, StorageType } from '../backup-repo.ts'
+
+/** How a storage is opened. */
+export interface OpenStorageOptions {
+  /** Makes the folder when it is not there. */
+  readonly create?: boolean | undefined
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Opens the storage of a repository, with retries where it is remote. Throws `INVALID_ARGUMENT` for options that do not suffice. */
+export async function openRepoStorage(
+  { storageType, storageOptions }: Pick<RepoOptions, 'storageType' | 'storageOptions'>,
+  options: OpenStorageOptions,
+): Promise<BlobStorage> {
+  switch (storageType) {
+    case StorageType.filesystem:
+      return limited(await openFolder(storageOptions, options), storageOptions, options)
+    case StorageType.s3:
+      return limited(await openBucket(storageOptions, options), storageOptions, options)
+    default:
+      throw new RepoError('INVALID_ARGUMENT', {
+        message: `"${String(storageType)}" is no kind of storage`,
+        hint: `use ${Object.values(StorageType).join(' or ')}`,
+      })
+  }
+}
+
+/** How many bytes of metadata packs to keep in memory: a remote storage answers too slowly to be asked for each directory. */
+export function metadataPackBytes({ storageType }: Pick<RepoOptions, 'storageType'>): number {
+  return storageType === StorageType.s3 ? 64 << 20 : 0
+}
+
+type StorageOptions = RepoOptions['storageOptions']
+
+async function limited(
+  storage: BlobStorage,
+  given: StorageOptions,
+  { clock }: OpenStorageOptions,
+): Promise<BlobStorage> {
+  const uploadBytesPerSecond = rate(given, StorageOption.uploadBytes)
+  const downloadBytesPerSecond = rate(given, StorageOption.downloadBytes)
+  if (uploadBytesPerSecond === undefined && downloadBytesPerSecond === undefined) return storage
+  const { throttled } = await import('../../blob/wrap/throttled.ts')
+  return throttled(storage, { uploadBytesPerSecond, downloadBytesPerSecond }, clock)
+}
+
+function rate(given: StorageOptions, name: string): number | undefined {
+  const text = given[name]
+  if (text === undefined || text === '') return undefined
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new RepoError('INVALID_ARGUMENT', {
+    message: `the storage option "${name}" is "${text}"`,
+    hint: 'it is a whole number of bytes per second',
+  })
+}
+
+async function openFolder(given: StorageOptions, { create }: OpenStorageOptions): Promise<BlobStorage> {
+  const { openFilesystemStorage } = await import('../../blob/filesystem.ts')
+  const folder = [required(given, StorageOption.path), given[StorageOption.prefix] ?? ''].filter(
+    part => part !== '',
+  )
+  return openFilesystemStorage({ path: folder.join('/'), create })
+}
+
+async function openBucket(
+  given: StorageOptions,
+  { clock, signal }: OpenStorageOptions,
+): Promise<BlobStorage> {
+  const { openS3Storage } = await import('../../blob/s3.ts')
+  const { retrying } = await import('../../blob/wrap/retrying.ts')
+  const storage = await openS3Storage({
+    bucket: required(given, StorageOption.bucket),
+    prefix: given[StorageOption.prefix],
+    endpoint: given[StorageOption.endpoint],
+    region: given[StorageOption.region],
+    tls: given[StorageOption.disableTls] !== 'true',
+    caCertificate: given[StorageOption.caCertificate],
+    insecureSkipTlsVerify: given[StorageOption.skipTlsVerify] === 'true',
+    credentials: credentialsOf(given),
+    signal,
+  })
+  return retrying(storage, { clock })
+}
+
+function credentialsOf(given: StorageOptions) {
+  const accessKeyId = given[StorageOption.accessKeyId]
+  const secretAccessKey = given[StorageOption.secretAccessKey]
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined
+  return { accessKeyId, secretAccessKey, sessionToken: given[StorageOption.sessionToken] }
+}
+
+function required(given: StorageOptions, name: string): string {
+  const value = given[name]
+  if (value !== undefined && value !== '') return value
+  throw new RepoError('INVALID_ARGUMENT', {
+    message: `the storage option "${name}" is missing`,
+    hint: 'a folder needs fspath, S3 needs bucket',
+  })
+}

@@ -1,0 +1,154 @@
+import { opendir } from 'node:fs/promises'
+import { RepoError } from '../../errors/repo-error.ts'
+import { type Logger, silentLogger } from '../logger.ts'
+import type {
+  BackupOutcome,
+  BackupRun,
+  RestoreRun,
+  RunOptions,
+  UploaderProvider,
+} from '../uploader-provider.ts'
+import { parseResticMessage, parseResticStats, type ResticMessage } from './restic-message.ts'
+import {
+  type ResticRepository,
+  type ResticSettings,
+  resticSnapshotId,
+  resticTagArguments,
+} from './restic-repository.ts'
+import { type RunRestic, resticRunner } from './run-restic.ts'
+
+/** Some files could not be read; restic has made a snapshot without them. */
+const EXIT_INCOMPLETE = 3
+/** The host that Velero's restic snapshots carry; restic finds a parent among those of one host. */
+const SNAPSHOT_HOST = 'velero'
+
+/** Moves the data of folders into a restic repository and back, with the real restic. Block volumes are not for restic. */
+export function resticUploaderProvider(options: {
+  readonly settings: ResticSettings
+  readonly repo: ResticRepository
+  readonly log?: Logger
+}): UploaderProvider {
+  const log = options.log ?? silentLogger
+  const restic = resticRunner(options.settings, options.repo)
+  return {
+    kind: 'restic',
+    async runBackup(run, { signal, onProgress } = {}) {
+      refuseBlock(run)
+      if (await isEmptyFolder(run.path)) {
+        log.info({ path: run.path }, 'nothing to back up')
+        return { snapshotId: '', empty: true, totalBytes: 0, incrementalBytes: 0 }
+      }
+      const outcome = await backUp(restic, run, { signal, onProgress: onProgress ?? ignore })
+      log.info({ path: run.path, ...outcome }, 'restic backed up')
+      return outcome
+    },
+    async runRestore(run, { signal, onProgress = ignore } = {}) {
+      refuseBlock(run)
+      const snapshotId = resticSnapshotId(run.snapshotId)
+      const stats = await restic({ command: 'stats', args: ['--json', snapshotId], signal })
+      const totalBytes = parseResticStats(stats.stdout)
+      onProgress({ bytesDone: 0, totalBytes })
+      await restic({
+        command: 'restore',
+        args: ['--json', '--target', '.', snapshotId],
+        cwd: run.path,
+        signal,
+        onLine: line => reportStatus(parseResticMessage(line), onProgress),
+      })
+      onProgress({ bytesDone: totalBytes, totalBytes })
+      log.info({ path: run.path, snapshotId, bytes: totalBytes }, 'restic restored')
+      return { bytes: totalBytes }
+    },
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+type ReportProgress = NonNullable<RunOptions['onProgress']>
+
+function ignore(): void {}
+
+async function backUp(
+  restic: RunRestic,
+  run: BackupRun,
+  { signal, onProgress }: { signal: AbortSignal | undefined; onProgress: ReportProgress },
+): Promise<BackupOutcome> {
+  let summary: Extract<ResticMessage, { type: 'summary' }> | undefined
+  const { exitCode, stderr } = await restic({
+    command: 'backup',
+    args: [
+      '--json',
+      '--host',
+      SNAPSHOT_HOST,
+      ...parentArguments(run),
+      ...resticTagArguments(run.tags ?? {}),
+      '.',
+    ],
+    cwd: run.path,
+    signal,
+    accept: [EXIT_INCOMPLETE],
+    onLine: line => {
+      const message = parseResticMessage(line)
+      reportStatus(message, onProgress)
+      if (message?.type === 'summary') summary = message
+    },
+  })
+  if (summary === undefined) {
+    throw new RepoError('TOOL_FAILED', { message: `restic backup of ${run.path} ended without a summary` })
+  }
+  if (exitCode === EXIT_INCOMPLETE) {
+    await restic({ command: 'forget', args: [resticSnapshotId(summary.snapshotId)], signal })
+    throw new RepoError('SOURCE_FAILED', {
+      message: `some of ${run.path} could not be read: ${unreadItems(stderr)}`,
+      hint: 'make the files readable to this process and back up again',
+      path: run.path,
+    })
+  }
+  const { snapshotId, totalBytes, dataAdded, totalFiles } = summary
+  onProgress({ bytesDone: totalBytes, totalBytes, filesDone: totalFiles, totalFiles })
+  return { snapshotId, empty: false, totalBytes, incrementalBytes: dataAdded }
+}
+
+/** Restic names what it could not read on stderr, in JSON as well. */
+function unreadItems(stderr: string): string {
+  const errors = stderr
+    .split('\n')
+    .map(parseResticMessage)
+    .filter(message => message?.type === 'error')
+  const items = errors.slice(0, 10).map(({ item, reason }) => `${item} ${reason}`)
+  return items.join('; ') || 'restic does not say what'
+}
+
+function parentArguments(run: BackupRun): string[] {
+  if (run.forceFull || run.realSource === undefined) return ['--force']
+  return run.parentSnapshot === undefined ? [] : ['--parent', resticSnapshotId(run.parentSnapshot)]
+}
+
+function reportStatus(message: ResticMessage | undefined, onProgress: ReportProgress): void {
+  if (message?.type !== 'status') return
+  const { bytesDone, totalBytes, filesDone, totalFiles } = message
+  onProgress({ bytesDone, totalBytes, filesDone, totalFiles })
+}
+
+function refuseBlock(run: BackupRun | RestoreRun): void {
+  if (run.volumeMode !== 'block') return
+  throw new RepoError('INVALID_ARGUMENT', {
+    message: `${run.path} is a block volume, which restic cannot move`,
+    hint: 'use the unified repository',
+    path: run.path,
+  })
+}
+
+async function isEmptyFolder(path: string): Promise<boolean> {
+  try {
+    await using folder = await opendir(path)
+    return (await folder.read()) === null
+  } catch (cause) {
+    throw new RepoError('SOURCE_FAILED', {
+      message: `the folder ${path} cannot be read: ${(cause as Error).message}`,
+      hint: 'check that it exists and may be read',
+      path,
+      cause,
+    })
+  }
+}
