@@ -8,6 +8,8 @@ import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../packages/repo/src/index.ts'
+import { kopiaRepoService, ObjectBackupMode } from '../../packages/repo/src/unified/index.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { type Ended, ended } from '../cluster/cli-runner.ts'
 import { type KopiaStorage, kopiaRepository, kopiaSkip } from './kopia.ts'
@@ -247,6 +249,39 @@ describe('lateen-repo on a folder', { skip }, () => {
     await takeSnapshot(run, source)
     assert.match(await succeed(run('verify')), /2 snapshots.*all good\n$/)
     await kopia.verify()
+  })
+})
+
+describe('the unified repository', { skip }, () => {
+  it('writes incremental objects that kopia reads', async t => {
+    const folder = path.join(root, 'unified/repo')
+    const service = kopiaRepoService({ clock: systemClock })
+    const options = {
+      storageType: 'filesystem',
+      repoPassword: password,
+      storageOptions: { fspath: folder },
+      generalOptions: { splitAlgo: 'DYNAMIC-128K-BUZHASH' },
+    } as const
+    await service.init(options, { createNew: true })
+    const text = randomBytes(600_000).toString('hex')
+    await using repo = await service.open(options)
+    await using parent = repo.newObjectWriter()
+    await parent.write(Buffer.from(text))
+    const parentObject = await parent.result()
+    await using writer = repo.newObjectWriter({ backupMode: ObjectBackupMode.incremental, parentObject })
+    await writer.seek(700_001)
+    await writer.write(Buffer.from('changed'))
+    await writer.seek(text.length)
+    const id = await writer.result()
+    await repo.flush()
+    const kopia = await kopiaRepository(t, {
+      storage: { path: folder },
+      connect: true,
+      readonly: true,
+      password,
+    })
+    assert.equal(await kopia.kopia(['show', id]), `${text.slice(0, 700_001)}changed${text.slice(700_008)}`)
+    await kopia.kopia(['content', 'verify', '--full'])
   })
 })
 

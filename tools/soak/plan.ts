@@ -65,7 +65,10 @@ export const soakPlans: SoakPlan[] = [
     name: 'maintenance-model',
     shows:
       'no schedule of writers, deleters and two maintainers makes maintenance delete what a snapshot needs',
-    files: ['packages/repo/src/maintenance/model/run-model.test.ts'],
+    files: [
+      'packages/repo/src/maintenance/model/run-model.test.ts',
+      'packages/repo/src/maintenance/interrupted-run.test.ts',
+    ],
     seeds: 30,
     timeoutMinutes: 60,
   },

@@ -1,4 +1,28 @@
-process.stderr.write(
-  'lateen-repo: the repository engine is not part of this version yet; until it is, use `kopia` on repositories that Velero made.\n',
-)
-process.exitCode = 2
+import { hostname, userInfo } from 'node:os'
+
+const interruption = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interruption.abort(new Error(`stopped by ${signal}`))
+    // The first signal asks for an orderly end, the second is obeyed at once.
+    process.once(signal, () => process.exit(130))
+  })
+}
+
+// `lateen-repo … | head` closes the pipe early: not worth a word.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
+const { runRepoCli, systemClock } = await import('@lateen/repo/cli')
+process.exitCode = await runRepoCli(process.argv.slice(2), {
+  env: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  signal: interruption.signal,
+  host: hostname().toLowerCase(),
+  userName: userInfo().username,
+  clock: systemClock,
+})

@@ -1,6 +1,8 @@
 import { RepoError } from '../errors/repo-error.ts'
 
-/** One line for a person: what failed, why, and what to do about it. Line breaks of the parts are flattened. */
+/**
+ * One line for a person: what failed, why, and what to do about it. Line breaks of the parts are flattened.
+ */
 export function errorLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const hint = error instanceof RepoError && error.hint !== undefined ? ` (${error.hint})` : ''

@@ -13,7 +13,10 @@ export type CommandLine =
       readonly flags: FlagValues
     }
 
-/** Finds the command, whose name may be two words, and reads its flags and arguments. Throws `INVALID_ARGUMENT`. */
+/**
+ * Finds the command, whose name may be two words, and reads its flags and arguments. Throws
+ * `INVALID_ARGUMENT`.
+ */
 export function parseCommandLine(words: readonly string[], commands: readonly Command[]): CommandLine {
   const command = commands.find(({ name }) => name === words.slice(0, name.split(' ').length).join(' '))
   if (command === undefined) return withoutCommand(words, commands)

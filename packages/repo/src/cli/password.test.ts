@@ -13,11 +13,15 @@ function terminal(keys: string) {
     isTTY: true,
     setRawMode(mode: boolean) {
       modes.push(mode)
-      if (mode) stdin.write(keys)
       return stdin
     },
   })
-  const sources = { env: {}, stdin: stdin as never, prompt: (text: string) => prompts.push(text) }
+  const prompt = (text: string) => {
+    prompts.push(text)
+    assert.equal(modes.at(-1), true)
+    if (text.endsWith(': ')) stdin.write(keys)
+  }
+  const sources = { env: {}, stdin: stdin as never, prompt }
   return { modes, prompts, sources: { ...sources, signal: new AbortController().signal } }
 }
 

@@ -18,8 +18,8 @@ export interface PasswordSources {
 }
 
 /**
- * The password from a file (its first line), a variable or the terminal, asked for twice when it is new. Throws `INVALID_ARGUMENT` when it
- * is nowhere or empty or when the two differ, `CANCELLED` on Ctrl-C.
+ * The password from a file (its first line), a variable or the terminal, asked for twice when it is new.
+ * Throws `INVALID_ARGUMENT` when it is nowhere or empty or when the two differ, `CANCELLED` on Ctrl-C.
  */
 export async function readPassword(
   flags: PasswordFlags,
@@ -38,6 +38,10 @@ export async function readPassword(
       'give --password-file FILE or --password-env NAME',
     )
   }
+  return withoutEcho(sources.stdin, () => askPassword(sources, isNew))
+}
+
+async function askPassword(sources: PasswordSources, isNew: boolean): Promise<string> {
   const password = notEmpty(await ask('Password: ', sources), 'the answer')
   if (isNew && password !== (await ask('Once more: ', sources)))
     throw usageError('the passwords differ', 'try again')
@@ -60,15 +64,25 @@ function notEmpty(password: string, where: string): string {
   return password
 }
 
-/** Asks on the terminal, which is told not to show what is typed. */
-async function ask(question: string, { stdin, prompt, signal }: PasswordSources): Promise<string> {
-  prompt(question)
+/**
+ * Tells the terminal not to show what is typed while questions are asked, before the first of them can be
+ * answered.
+ */
+async function withoutEcho<T>(stdin: PasswordSources['stdin'], work: () => Promise<T>): Promise<T> {
   stdin.setRawMode?.(true)
   try {
-    return await typedLine(stdin, signal)
+    return await work()
   } finally {
     stdin.setRawMode?.(false)
     stdin.pause()
+  }
+}
+
+async function ask(question: string, { stdin, prompt, signal }: PasswordSources): Promise<string> {
+  prompt(question)
+  try {
+    return await typedLine(stdin, signal)
+  } finally {
     prompt('\n')
   }
 }
@@ -94,7 +108,10 @@ function typedLine(stdin: NodeJS.ReadableStream, signal: AbortSignal): Promise<s
   })
 }
 
-/** What is typed so far after some more keys, up to Enter (or Ctrl-D) or Ctrl-C. Backspace takes a character back. */
+/**
+ * What is typed so far after some more keys, up to Enter (or Ctrl-D) or Ctrl-C. Backspace takes a character
+ * back.
+ */
 export function takeKeys(
   typed: string,
   keys: string,

@@ -1,4 +1,7 @@
-/** A name as it may appear on a terminal: control characters and lone surrogates are shown escaped, never obeyed. */
+/**
+ * A name as it may appear on a terminal: control characters and lone surrogates are shown escaped, never
+ * obeyed.
+ */
 export function printable(name: string): string {
   return name.replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, character => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

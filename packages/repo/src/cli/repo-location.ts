@@ -18,8 +18,8 @@ export type RepoLocation = Pick<RepoOptions, 'storageType' | 'storageOptions'>
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads `file:///folder` or `s3://bucket/prefix`, with the rest of an S3 location from flags, then from the variables of the AWS tools. Throws
- * `INVALID_ARGUMENT` for anything else.
+ * Reads `file:///folder` or `s3://bucket/prefix`, with the rest of an S3 location from flags, then from the
+ * variables of the AWS tools. Throws `INVALID_ARGUMENT` for anything else.
  */
 export function parseRepoLocation(text: string, flags: StorageFlags, env: Environment): RepoLocation {
   const url = URL.parse(text)

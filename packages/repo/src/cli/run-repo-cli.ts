@@ -11,7 +11,10 @@ import { usageError } from './usage-error.ts'
 export { systemClock } from '../clock/clock.ts'
 export type { Surroundings } from './command.ts'
 
-/** Runs one command line of `lateen-repo` and resolves to the exit code. Never throws: an error is one line on stderr. */
+/**
+ * Runs one command line of `lateen-repo` and resolves to the exit code. Never throws: an error is one line on
+ * stderr.
+ */
 export async function runRepoCli(words: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
     const line = parseCommandLine(words, commands)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { announceSeed, rotatingSeeds } from '../../../../tools/test/seeds.ts'
 import { type MemoryStorage, memoryStorage, type StoredBlob } from '../blob/memory.ts'
 import type { BlobId, BlobStorage } from '../blob/storage.ts'
 import type { Clock } from '../clock/clock.ts'
@@ -88,11 +89,14 @@ function dyingAfter(changes: number, storage: MemoryStorage): BlobStorage & { di
 }
 
 describe('maintenance that is cut off', () => {
-  it('before any of its writes and deletions loses nothing, and the next run completes', async () => {
+  const [seed = 0] = rotatingSeeds({ name: 'interrupted maintenance', count: 1, soakCount: 4 })
+  it(`before a write or deletion loses nothing, and the next run completes (seed ${seed})`, async t => {
+    announceSeed(t, seed)
     const clock = new ManualClock()
     const { storage: template, needed } = await halfDeleted(clock)
     clock.time += 60_000
-    for (let changes = 0; ; changes += 1) {
+    // Every fourth change is cut off, others each time.
+    for (let changes = seed % 4; ; changes += 4) {
       const blobs = new Map<BlobId, StoredBlob>(template.blobs)
       const storage = memoryStorage({ clock, blobs })
       const dying = dyingAfter(changes, storage)

@@ -224,6 +224,26 @@ describe('maintenance of a repository', () => {
     await assert.rejects(stuck, { message: 'dies' })
   })
 
+  it('turns epochs of many index blobs into few and deletes what they replace', async () => {
+    const saved: Saved[] = []
+    for (let days = 0; days < 14; days += 1) {
+      for (let n = 0; n < 11; n += 1) {
+        clock.time += 2.2 * hour
+        saved.push(await save(`d${days}n${n}`, [text(`${days} ${n}`)]))
+      }
+      await runMaintenance(repository, { identity, mode: 'full' })
+    }
+    const names = [...storage.blobs.keys()].filter(id => id.startsWith('x'))
+    const writeEpoch = Math.max(...names.filter(id => id.startsWith('xe')).map(id => Number(id.slice(2))))
+    assert.ok(writeEpoch >= 4, `the write epoch is ${writeEpoch}`)
+    assert.ok(names.some(id => id.startsWith('xs')))
+    const uncompacted = names.filter(id => id.startsWith('xn')).map(id => Number(/^xn(\d+)_/.exec(id)?.[1]))
+    assert.ok(Math.min(...uncompacted) > 0, 'the indexes of epoch 0 are deleted')
+    assert.ok(names.filter(id => id.startsWith('xe')).length <= 3, 'old markers are deleted')
+    const fresh = await openRepository({ storage, password, clock, rehash: true })
+    for (const { contents } of saved) for (const id of contents) await fresh.contents.read(id)
+  })
+
   it('runs when it is due, full before quick, and says when it is due next', async () => {
     const first = await runMaintenance(repository, { identity })
     assert.ok(first.ran && first.plan.mode === 'full')

@@ -21,7 +21,7 @@ export interface VerifyOptions {
   samplePercent?: number
   /** 0 to 1: another value takes another sample, so that samples of several days cover more. */
   seed?: number
-  /** Ids of the snapshots to walk; all unless told. */
+  /** Ids of the snapshots to walk, whose contents are then the only ones looked at; all unless told. */
   snapshots?: readonly string[]
   /** Packs read at the same time; 4 unless told. */
   parallel?: number

@@ -4,6 +4,7 @@ import { corrupt, isRepoError, RepoError, throwIfCancelled } from '../errors/rep
 import { type ContentId, hashOf } from '../index-format/content-id.ts'
 import type { IndexEntry } from '../index-format/index-entry.ts'
 import { TaskPool } from '../snapshot/task-pool.ts'
+import type { UsedContents } from './used-contents.ts'
 import type { VerifiedRepository, VerifyOptions } from './verified-repository.ts'
 import type { PackLengths } from './verify-blobs.ts'
 import { verifyPackTail } from './verify-pack-tail.ts'
@@ -17,6 +18,15 @@ const contentsPerPass = 200_000
 // Above this share of a pack, one read of the whole costs less than many of its parts.
 const wholePackShare = 0.3
 
+/** What a look at contents takes. */
+export interface ContentsRun {
+  packs: PackLengths
+  report: VerifyReport
+  options: VerifyOptions
+  /** Looks at these contents and at no others. */
+  only?: Pick<UsedContents, 'has'> | undefined
+}
+
 /** True when a content belongs to the sample: `percent` of all, another part for each seed in 0..1. */
 export function inSample(id: ContentId, { percent, seed }: { percent: number; seed: number }): boolean {
   if (percent >= 100) return true
@@ -29,16 +39,13 @@ export function inSample(id: ContentId, { percent, seed }: { percent: number; se
  * Checks every live content's place against the packs, then reads, decrypts and hashes the chosen ones, pack by pack.
  * Returns those that cannot be had. Throws what the storage throws when it fails for other reasons.
  */
-export async function verifyContents(
-  repository: VerifiedRepository,
-  run: { packs: PackLengths; report: VerifyReport; options: VerifyOptions },
-): Promise<BadContents> {
+export async function verifyContents(repository: VerifiedRepository, run: ContentsRun): Promise<BadContents> {
   const bad = new Map<ContentId, RepoError>()
   const chosen = await verifyPlaces(repository, run, bad)
   for (const packs of passes(chosen)) {
     const pool = new TaskPool({ tasks: run.options.parallel ?? 4, weight: Number.POSITIVE_INFINITY })
     try {
-      for (const [packBlobId, entries] of await entriesOf(repository, run.options, packs)) {
+      for (const [packBlobId, entries] of await entriesOf(repository, run, packs)) {
         await pool.start(1, () => verifyPack(repository, { ...run, packBlobId, entries }, bad))
       }
       await pool.drain()
@@ -51,17 +58,19 @@ export async function verifyContents(
 
 async function verifyPlaces(
   repository: VerifiedRepository,
-  { packs, report, options }: { packs: PackLengths; report: VerifyReport; options: VerifyOptions },
+  run: ContentsRun,
   bad: Map<ContentId, RepoError>,
 ): Promise<Map<string, number>> {
+  const { packs, report, options } = run
   const chosen = new Map<string, number>()
   const missing = new MissingPacks(repository, options.signal)
   for await (const entry of repository.contents.entries({ signal: options.signal })) {
+    if (run.only?.has(entry.contentId) === false) continue
     report.count('contents')
     const length = packs.get(entry.packBlobId) ?? (await missing.lengthNow(entry.packBlobId))
     const error = placeProblem(entry, length)
     if (error === undefined) {
-      if (isChosen(entry, options)) chosen.set(entry.packBlobId, (chosen.get(entry.packBlobId) ?? 0) + 1)
+      if (isChosen(entry, run)) chosen.set(entry.packBlobId, (chosen.get(entry.packBlobId) ?? 0) + 1)
     } else if (length !== undefined || missing.isNeeded(entry)) {
       note({ entry, error, report }, bad)
     }
@@ -120,11 +129,9 @@ export function placeProblem(entry: IndexEntry, packLength: number | undefined):
   return undefined
 }
 
-function isChosen(
-  { contentId }: IndexEntry,
-  { contents = 'sample', samplePercent = 1, seed = 0 }: VerifyOptions,
-): boolean {
-  if (contents === 'none') return false
+function isChosen({ contentId }: IndexEntry, { options, only }: ContentsRun): boolean {
+  const { contents = 'sample', samplePercent = 1, seed = 0 } = options
+  if (contents === 'none' || only?.has(contentId) === false) return false
   return contents === 'all' || inSample(contentId, { percent: samplePercent, seed })
 }
 
@@ -145,21 +152,17 @@ function* passes(chosen: ReadonlyMap<string, number>): Generator<Set<string>> {
 
 async function entriesOf(
   { contents }: VerifiedRepository,
-  options: VerifyOptions,
+  run: ContentsRun,
   packs: ReadonlySet<string>,
 ): Promise<Map<string, IndexEntry[]>> {
   const entries = new Map<string, IndexEntry[]>([...packs].map(pack => [pack, []]))
-  for await (const entry of contents.entries({ signal: options.signal })) {
-    if (packs.has(entry.packBlobId) && isChosen(entry, options))
-      entries.get(entry.packBlobId)?.push({ ...entry })
+  for await (const entry of contents.entries({ signal: run.options.signal })) {
+    if (packs.has(entry.packBlobId) && isChosen(entry, run)) entries.get(entry.packBlobId)?.push({ ...entry })
   }
   return entries
 }
 
-interface PackRun {
-  packs: PackLengths
-  report: VerifyReport
-  options: VerifyOptions
+interface PackRun extends ContentsRun {
   packBlobId: string
   entries: IndexEntry[]
 }
@@ -188,7 +191,7 @@ async function verifyPack(
       note({ entry, error, report }, bad)
     }
   }
-  if (run.options.contents === 'all') {
+  if (run.options.contents === 'all' && run.only === undefined) {
     const length = run.packs.get(packBlobId) ?? 0
     await verifyPackTail(repository, { packBlobId, length, read, report })
   }

@@ -14,10 +14,13 @@ import type { VerifyOptions } from './verified-repository.ts'
 import type { BadContents } from './verify-contents.ts'
 import { isFinding, type VerifyReport } from './verify-report.ts'
 
-interface SnapshotsRun {
+/** What a walk over snapshots looks for and tells. */
+export interface SnapshotsRun {
   bad: BadContents
   report: VerifyReport
   options: VerifyOptions
+  /** Collects every content that the snapshots need. */
+  used?: UsedContents
 }
 
 /** What walking needs of a repository. */
@@ -88,8 +91,20 @@ class Trees {
     for await (const { entry, path, depth } of walk) {
       throwIfCancelled(signal)
       way.length = depth
-      if (entry.type === 'd') way.push(parseObjectId(entry.obj).contentId)
-      else await this.#verifyFile(entry, { snapshot, kind: 'file', path, above: way })
+      if (entry.type === 'd') {
+        way.push(parseObjectId(entry.obj).contentId)
+        await this.#collectDirectory(entry)
+      } else await this.#verifyFile(entry, { snapshot, kind: 'file', path, above: way })
+    }
+  }
+
+  async #collectDirectory({ obj }: DirectoryEntry): Promise<void> {
+    if (this.#run.used === undefined || this.#isGood(obj)) return
+    try {
+      await this.#requireContents(obj)
+    } catch (error) {
+      // The walk tells of it when it comes to read the directory.
+      if (!isFinding(error)) throw error
     }
   }
 
@@ -109,6 +124,7 @@ class Trees {
   /** The length of an object all of whose contents can be had. Throws the reason when one cannot. */
   async #requireContents(id: ObjectId): Promise<number> {
     const { indirection, contentId, compressed } = parseObjectId(id)
+    this.#run.used?.add(contentId)
     const problem = this.#run.bad.get(contentId)
     if (problem !== undefined) throw problem
     const entry = this.#contents.info(contentId)
@@ -116,6 +132,8 @@ class Trees {
       const message = `content ${contentId} is in no index`
       throw new RepoError('CONTENT_NOT_FOUND', { message, contentId, objectId: id })
     }
+    // Until the next collection revives it, nobody else looks whether a deleted content that is in use is still there.
+    if (entry.deleted) await this.#contents.read(contentId, this.#run.options.signal)
     if (indirection === 0 && !compressed) return entry.originalLength
     if (indirection > 0) await this.#requireContents(objectId(id.slice(1)))
     let length = 0

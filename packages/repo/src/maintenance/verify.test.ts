@@ -144,6 +144,17 @@ describe('verifying', () => {
     )
   })
 
+  it('of one snapshot looks at the contents of that snapshot only', async () => {
+    const whole = await verifyAll()
+    const options = { contents: 'all', snapshots: [snapshots[1] ?? ''] } as const
+    const part = await verifyRepository(repository, options)
+    assert.deepEqual([part.found.length, part.snapshots, part.files, part.contentsRead], [0, 1, 1, 3])
+    assert.ok(whole.contentsRead > 3)
+    const [pack] = blobsLike(/^p/)
+    assert.ok(pack)
+    assert.deepEqual((await damaged(pack, flip(50), () => verifyRepository(repository, options))).found, [])
+  })
+
   it('finds a pack that is cut short and one that is missing', async () => {
     const [pack] = blobsLike(/^p/)
     assert.ok(pack)

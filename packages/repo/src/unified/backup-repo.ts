@@ -10,13 +10,13 @@ export const ObjectAccessMode = { unknown: 0, file: 1, block: 2 } as const
 export type ObjectAccessMode = (typeof ObjectAccessMode)[keyof typeof ObjectAccessMode]
 
 /**
- * What a range that the writer seeks over becomes: zeros in a `full` write (and in an `unknown` one), the parent object's bytes in an `incremental`
- * one.
+ * What a range that the writer seeks over becomes: zeros in a `full` write (and in an `unknown` one), the
+ * parent object's bytes in an `incremental` one.
  */
 export const ObjectBackupMode = { unknown: 0, full: 1, incremental: 2 } as const
 export type ObjectBackupMode = (typeof ObjectBackupMode)[keyof typeof ObjectBackupMode]
 
-/** How urgently a write wants the repository; a lower one yields the event loop to others before each write. */
+/** How urgent a write is: `low` lets other work of the process go first each time, the others do not wait. */
 export const WritePriority = { low: -1, normal: 0, high: 1 } as const
 export type WritePriority = (typeof WritePriority)[keyof typeof WritePriority]
 
@@ -82,8 +82,9 @@ export interface CallOptions {
 /** Initialises, opens and maintains unified repositories. */
 export interface BackupRepoService {
   /**
-   * Creates a repository, or checks that the existing one can be opened. Throws `ALREADY_EXISTS` when a new one is wanted and
-   * there is one, `NOT_A_REPOSITORY` when an existing one is wanted and there is none, `BAD_PASSWORD` for another password.
+   * Creates a repository, or checks that the existing one can be opened. Throws `ALREADY_EXISTS` when a new
+   * one is wanted and there is one, `NOT_A_REPOSITORY` when an existing one is wanted and there is none,
+   * `BAD_PASSWORD` for another password.
    */
   init(options: RepoOptions, call: CallOptions & { readonly createNew: boolean }): Promise<void>
   /** Opens a repository that `init` has created or checked; the caller closes it. */
@@ -122,19 +123,26 @@ export interface ObjectReader extends AsyncDisposable {
   readonly length: number
   /** Up to `length` bytes from the position, which moves by as many; empty at the end. */
   read(length: number): Promise<Uint8Array>
-  /** Moves the position and returns it. Throws `INVALID_RANGE` before the start; behind the end reads are empty. */
+  /**
+   * Moves the position and returns it. Throws `INVALID_RANGE` before the start; behind the end reads are
+   * empty.
+   */
   seek(offset: number, origin?: SeekOrigin): number
   /** The bytes from the position to the end. */
   stream(): AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
 
-/** Writes one object from front to back; ranges may be left out by seeking forward. Calls must be awaited in turn. */
+/**
+ * Writes one object from front to back; ranges may be left out by seeking forward. Calls must be awaited in
+ * turn.
+ */
 export interface ObjectWriter extends AsyncDisposable {
   write(bytes: Uint8Array): Promise<void>
   /**
-   * Moves the position forward and returns it. What lies between is the parent object's bytes in an incremental write, zeros
-   * elsewhere and behind the parent's end. Throws `INVALID_RANGE` for a position before the current one.
+   * Moves the position forward and returns it. What lies between is the parent object's bytes in an
+   * incremental write, zeros elsewhere and behind the parent's end. Throws `INVALID_RANGE` for a position
+   * before the current one.
    */
   seek(offset: number, origin?: 'start' | 'current'): Promise<number>
   /** An object of what was written so far, or undefined when that cannot be had. */
@@ -155,7 +163,9 @@ export interface ObjectWriteOptions {
   readonly accessMode?: ObjectAccessMode
   readonly backupMode?: ObjectBackupMode
   readonly priority?: WritePriority
-  /** The object whose bytes fill the ranges left out; needed by the incremental mode and refused elsewhere. */
+  /**
+   * The object whose bytes fill the ranges left out; needed by the incremental mode and refused elsewhere.
+   */
   readonly parentObject?: RepoId
   readonly signal?: AbortSignal
 }

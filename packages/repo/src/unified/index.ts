@@ -1,6 +1,6 @@
 /**
- * The Unified Repository: the contract in `backup-repo.ts`, repository and uploader providers above it, and both for the native repository and for
- * restic.
+ * The Unified Repository: the contract in `backup-repo.ts`, repository and uploader providers above it, and
+ * both for the native repository and for restic.
  */
 export {
   type BackupRepo,

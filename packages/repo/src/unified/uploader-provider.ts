@@ -21,7 +21,10 @@ export type VolumeMode = 'filesystem' | 'block'
 export interface BackupRun {
   /** A folder, or a device for `block`. */
   readonly path: string
-  /** What the data stands for, such as `namespace/claim`. Without it there is no parent and the backup is full. */
+  /**
+   * What the data stands for, such as `namespace/claim`. Without it there is no parent and the backup is
+   * full.
+   */
   readonly realSource?: string
   readonly tags?: Readonly<Record<string, string>>
   /** Reads everything again even where a parent exists. */
@@ -67,7 +70,9 @@ export interface RestoreOutcome {
 /** Moves the data of one volume into one repository and back. */
 export interface UploaderProvider extends AsyncDisposable {
   readonly kind: ProviderKind
-  /** Throws `SOURCE_FAILED`, `CANCELLED` or the repository's error; a failed run leaves no complete snapshot. */
+  /**
+   * Throws `SOURCE_FAILED`, `CANCELLED` or the repository's error; a failed run leaves no complete snapshot.
+   */
   runBackup(run: BackupRun, options?: RunOptions): Promise<BackupOutcome>
   /** Throws `MANIFEST_NOT_FOUND`, `TARGET_FAILED`, `CANCELLED` or the repository's error. */
   runRestore(run: RestoreRun, options?: RunOptions): Promise<RestoreOutcome>

@@ -6,7 +6,10 @@ import { namedEntry } from '../snapshot-path.ts'
 import { usageError } from '../usage-error.ts'
 import { withRepository } from '../with-repository.ts'
 
-/** `show SNAPSHOT/PATH`: the bytes of a file or the target of a symlink; `show SNAPSHOT`: what its manifest says. */
+/**
+ * `show SNAPSHOT/PATH`: the bytes of a file or the target of a symlink; `show SNAPSHOT`: what its manifest
+ * says.
+ */
 export const show: CommandRun = context =>
   withRepository(context, { readOnly: true }, async repository => {
     const { args, output, surroundings } = context

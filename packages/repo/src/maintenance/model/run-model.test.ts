@@ -6,7 +6,7 @@ import type { MaintainerRules } from './maintainers.ts'
 import { defaultSettings, type ModelSettings, runModel } from './run-model.ts'
 import { hour, minute, type WriterBounds } from './uploads.ts'
 
-const schedulesPerSeed = 350
+const schedulesPerSeed = 250
 
 interface Change {
   safety?: Partial<SafetyParameters>
@@ -44,13 +44,17 @@ describe('maintenance beside writers, deleters and another maintainer', () => {
     ["ours beside Kopia's", settings({})],
     ["ours beside Kopia's, both forced again and again", settings({ rules: busy })],
     [
+      'uploads that ask whether contents are live before taking them over from a parent',
+      settings({ rules: busy, writers: { reuses: 'while-contents-live', maxSteps: 300 } }),
+    ],
+    [
       'ours beside ours, with tasks of many hours',
       settings({ twoOfOurs: true, rules: { maxPhase: 14 * hour } }),
     ],
   ]
   for (const [title, model] of safe) {
     for (const seed of rotatingSeeds({ name: 'maintenance-model', count: 2, soakCount: 30 })) {
-      it(`${title} loses nothing in ${schedulesPerSeed} schedules (seed ${seed})`, t => {
+      it(`${title}: nothing is lost in ${schedulesPerSeed} schedules (seed ${seed})`, t => {
         announceSeed(t, seed)
         assert.equal(findLoss(model, seed, schedulesPerSeed), undefined)
       })
@@ -86,7 +90,7 @@ describe('the model finds what a weaker rule would lose', () => {
     ],
     [
       'uploads that reuse a parent which was deleted meanwhile',
-      { rules: busy, writers: { reusesDeletedParent: true, maxSteps: 300 } },
+      { rules: busy, writers: { reuses: 'always', maxSteps: 300 } },
       'dropped',
     ],
     ['a Kopia run of many hours beside others', { kopia: { maxPhase: 14 * hour } }, ''],

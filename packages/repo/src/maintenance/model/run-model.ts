@@ -23,7 +23,8 @@ import { type Loss, type ModelRandom, runActors, World } from './world.ts'
  *   nor we can prevent that; one owner with one job at a time does.
  *
  * What no maintainer can repair: a writer that goes on reusing objects of a parent snapshot long after that was deleted.
- * The model assumes that writers ask whether the parent is still there whenever they refresh.
+ * The model assumes that a writer asks, with indexes as fresh as a refresh makes them, whether the parent is still there,
+ * or whether the contents that it takes over are live.
  */
 export interface ModelSettings {
   writers: WriterBounds

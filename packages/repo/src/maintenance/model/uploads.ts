@@ -9,8 +9,8 @@ export interface WriterBounds {
   refreshEvery: number
   flushEvery: number
   checkpointEvery: number
-  /** Reuses objects of the parent snapshot even when the parent's manifest is gone. */
-  reusesDeletedParent: boolean
+  /** Until when unchanged files of the parent snapshot are taken over without reading them. */
+  reuses: 'while-parent-exists' | 'while-contents-live' | 'always'
   /** Longest upload, in steps of 1 to 9 minutes. */
   maxSteps: number
 }
@@ -20,7 +20,7 @@ export const kopiaWriterBounds: WriterBounds = {
   refreshEvery: 15 * minute,
   flushEvery: 10 * minute,
   checkpointEvery: 45 * minute,
-  reusesDeletedParent: false,
+  reuses: 'while-parent-exists',
   maxSteps: 120,
 }
 
@@ -107,14 +107,12 @@ function addContent(
   state: Upload,
   { bounds, progress }: { bounds: WriterBounds; progress: number },
 ): void {
-  const { parent, view } = state
-  const parentCounts = parent && (bounds.reusesDeletedParent || world.visibleSnapshots(view).includes(parent))
-  if (parentCounts && random.chance(0.4)) {
-    // A walk comes to each unchanged file once, in order.
-    const unchanged = [...parent.contents][Math.floor(progress * parent.contents.size)]
-    if (unchanged !== undefined) state.used.add(unchanged)
+  const unchanged = random.chance(0.4) ? unchangedContent(world, state, { bounds, progress }) : undefined
+  if (unchanged !== undefined) {
+    state.used.add(unchanged)
     return
   }
+  const { view } = state
   const contentId = random.pick(state.source)
   state.used.add(contentId)
   const known = world.entry(view, contentId)
@@ -125,6 +123,24 @@ function addContent(
   const entry = { contentId, timestamp, packBlobId: '', deleted: false, sequence: 0 }
   state.pending.push(entry)
   view.own = state.pending
+}
+
+// A walk comes to each unchanged file of the parent once, in order.
+function unchangedContent(
+  world: World,
+  { parent, view }: Upload,
+  { bounds, progress }: { bounds: WriterBounds; progress: number },
+): ContentId | undefined {
+  const contentId = [...(parent?.contents ?? [])][Math.floor(progress * (parent?.contents.size ?? 0))]
+  if (parent === undefined || contentId === undefined) return undefined
+  switch (bounds.reuses) {
+    case 'always':
+      return contentId
+    case 'while-parent-exists':
+      return world.visibleSnapshots(view).includes(parent) ? contentId : undefined
+    case 'while-contents-live':
+      return world.entry(view, contentId)?.deleted === false ? contentId : undefined
+  }
 }
 
 function* flush(context: ActorContext, state: Upload, snapshot?: { complete: boolean }): Actor {

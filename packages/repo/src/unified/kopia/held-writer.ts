@@ -7,7 +7,9 @@ export interface HeldWriter {
   release(): Promise<void>
 }
 
-/** Opens a writing scope and holds it, for callers whose contract has open and close rather than a callback. */
+/**
+ * Opens a writing scope and holds it, for callers whose contract has open and close rather than a callback.
+ */
 export async function holdWriter(repository: Repository): Promise<HeldWriter> {
   const released = new Error('The writer was released')
   const opened = Promise.withResolvers<RepositoryWriter>()

@@ -34,7 +34,9 @@ export interface KopiaRepoService extends BackupRepoService {
 
 const HOUR = 3_600_000
 
-/** Makes the service. Repositories it creates are ready for Velero: same marker, same owner, same defaults. */
+/**
+ * Makes the service. Repositories it creates are ready for Velero: same marker, same owner, same defaults.
+ */
 export function kopiaRepoService(service: KopiaRepoServiceOptions): KopiaRepoService {
   const openNamed = async (options: RepoOptions, { signal }: CallOptions = {}): Promise<Repository> => {
     const storage = await storageOf(service, options, { signal })
@@ -92,8 +94,8 @@ async function createNamed(
 }
 
 /**
- * Finishes what a creator that died has left: owner first, then the marker, which says that all else is there. A repository opened
- * for reading is taken as it is.
+ * Finishes what a creator that died has left: owner first, then the marker, which says that all else is
+ * there. A repository opened for reading is taken as it is.
  */
 async function completeInit(
   repository: Repository,

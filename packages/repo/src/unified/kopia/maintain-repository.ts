@@ -22,7 +22,10 @@ const fullIntervals: Readonly<Record<string, bigint>> = {
   eagerGC: 6n * HOUR,
 }
 
-/** Runs the maintenance that is asked for or due, as the repository's own client. Throws as `runMaintenance` does. */
+/**
+ * Runs the maintenance that is asked for or due, as the repository's own client. Throws as `runMaintenance`
+ * does.
+ */
 export async function maintainRepository(repository: Repository, options: MaintainOptions): Promise<void> {
   const { mode, log, signal } = options
   await applyFullInterval(repository, options)

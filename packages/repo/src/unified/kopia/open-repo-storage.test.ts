@@ -27,13 +27,13 @@ describe('the storage of a repository', () => {
     assert.equal(await readFile(path.join(folder, 'kopia/ns/hello.f'), 'utf8'), 'world')
   })
 
-  it('takes no longer to say what is missing or wrong than to ask', async () => {
+  it('is not opened when an option is missing or wrong', async () => {
     for (const [options, type] of [
       [{}, 'filesystem'],
       [{ fspath: '' }, 'filesystem'],
       [{ prefix: 'p/' }, 's3'],
-      [{ fspath: folder, uploadBytes: 'fast' }, 'filesystem'],
-      [{ fspath: folder }, 'tape'],
+      [{ fspath: path.join(folder, 'x'), uploadBytes: 'fast' }, 'filesystem'],
+      [{ fspath: path.join(folder, 'x') }, 'tape'],
     ] as const) {
       await assert.rejects(open(options, type), { code: 'INVALID_ARGUMENT' })
     }
@@ -50,8 +50,11 @@ describe('the storage of a repository', () => {
       },
     }
     await using storage = await openRepoStorage(
-      { storageType: 'filesystem', storageOptions: { fspath: folder, uploadBytes: '1000' } },
-      { clock },
+      {
+        storageType: 'filesystem',
+        storageOptions: { fspath: path.join(folder, 'slow'), uploadBytes: '1000' },
+      },
+      { create: true, clock },
     )
     for (let n = 0; n < 5; n += 1) await storage.put(blobId(`b${n}`), Buffer.alloc(1000))
     assert.ok(now >= 3000, `${now} ms for 5000 bytes at 1000 per second`)

@@ -1,4 +1,5 @@
 import type { BlobStorage } from '../../blob/storage.ts'
+import type { ThrottleLimits } from '../../blob/wrap/throttled.ts'
 import type { Clock } from '../../clock/clock.ts'
 import { RepoError } from '../../errors/repo-error.ts'
 import { type RepoOptions, StorageOption, StorageType } from '../backup-repo.ts'
@@ -11,16 +12,41 @@ export interface OpenStorageOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Opens the storage of a repository, with retries where it is remote. Throws `INVALID_ARGUMENT` for options that do not suffice. */
+/**
+ * Opens the storage of a repository, with retries where it is remote. Throws `INVALID_ARGUMENT` for options
+ * that do not suffice.
+ */
 export async function openRepoStorage(
   { storageType, storageOptions }: Pick<RepoOptions, 'storageType' | 'storageOptions'>,
   options: OpenStorageOptions,
 ): Promise<BlobStorage> {
+  const limits = limitsOf(storageOptions)
+  const storage = await openUnlimited(storageType, storageOptions, options)
+  if (limits === undefined) return storage
+  const { throttled } = await import('../../blob/wrap/throttled.ts')
+  return throttled(storage, limits, options.clock)
+}
+
+/**
+ * How many bytes of metadata packs to keep in memory: a remote storage answers too slowly to be asked for
+ * each directory.
+ */
+export function metadataPackBytes({ storageType }: Pick<RepoOptions, 'storageType'>): number {
+  return storageType === StorageType.s3 ? 64 << 20 : 0
+}
+
+type StorageOptions = RepoOptions['storageOptions']
+
+function openUnlimited(
+  storageType: StorageType,
+  given: StorageOptions,
+  options: OpenStorageOptions,
+): Promise<BlobStorage> {
   switch (storageType) {
     case StorageType.filesystem:
-      return limited(await openFolder(storageOptions, options), storageOptions, options)
+      return openFolder(given, options)
     case StorageType.s3:
-      return limited(await openBucket(storageOptions, options), storageOptions, options)
+      return openBucket(given, options)
     default:
       throw new RepoError('INVALID_ARGUMENT', {
         message: `"${String(storageType)}" is no kind of storage`,
@@ -29,23 +55,11 @@ export async function openRepoStorage(
   }
 }
 
-/** How many bytes of metadata packs to keep in memory: a remote storage answers too slowly to be asked for each directory. */
-export function metadataPackBytes({ storageType }: Pick<RepoOptions, 'storageType'>): number {
-  return storageType === StorageType.s3 ? 64 << 20 : 0
-}
-
-type StorageOptions = RepoOptions['storageOptions']
-
-async function limited(
-  storage: BlobStorage,
-  given: StorageOptions,
-  { clock }: OpenStorageOptions,
-): Promise<BlobStorage> {
+function limitsOf(given: StorageOptions): ThrottleLimits | undefined {
   const uploadBytesPerSecond = rate(given, StorageOption.uploadBytes)
   const downloadBytesPerSecond = rate(given, StorageOption.downloadBytes)
-  if (uploadBytesPerSecond === undefined && downloadBytesPerSecond === undefined) return storage
-  const { throttled } = await import('../../blob/wrap/throttled.ts')
-  return throttled(storage, { uploadBytesPerSecond, downloadBytesPerSecond }, clock)
+  if (uploadBytesPerSecond === undefined && downloadBytesPerSecond === undefined) return undefined
+  return { uploadBytesPerSecond, downloadBytesPerSecond }
 }
 
 function rate(given: StorageOptions, name: string): number | undefined {

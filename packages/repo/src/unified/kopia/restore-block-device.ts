@@ -8,8 +8,9 @@ import { writeObject } from '../../snapshot/write-object.ts'
 import type { RunOptions } from '../uploader-provider.ts'
 
 /**
- * Writes the one file of a block volume's snapshot over a device, whatever its name is, and syncs it. Resolves to the bytes written. Throws
- * `INVALID_ARGUMENT` for a snapshot of a folder, `TARGET_FAILED` when the device cannot be written.
+ * Writes the one file of a block volume's snapshot over a device, whatever its name is, and syncs it.
+ * Resolves to the bytes written. Throws `INVALID_ARGUMENT` for a snapshot of a folder, `TARGET_FAILED` when
+ * the device cannot be written.
  */
 export async function restoreBlockDevice(
   repository: Repository,

@@ -31,9 +31,10 @@ const zeros = new Uint8Array(1 << 20)
 const longestView = 15 * 60_000
 
 /**
- * A writer of one object that may leave out ranges. Without seeking, the object is the same as any other with these bytes. In the
- * incremental mode, whole chunks of the parent that lie in a range left out become chunks of the new object
- * without being read; only what a chunk sticks out of the range is copied. Throws `INVALID_ARGUMENT` when mode and parent do not go together.
+ * A writer of one object that may leave out ranges. Without seeking, the object is the same as any other with
+ * these bytes. In the incremental mode, whole chunks of the parent that lie in a range left out become chunks
+ * of the new object without being read; only what a chunk sticks out of the range is copied. Throws
+ * `INVALID_ARGUMENT` when mode and parent do not go together.
  */
 export function seekableObjectWriter(target: ObjectTarget, options: ObjectWriteOptions = {}): ObjectWriter {
   const incremental = options.backupMode === ObjectBackupMode.incremental
@@ -139,7 +140,9 @@ class SeekableObjectWriter implements ObjectWriter {
     return this.#parent
   }
 
-  /** Takes the parent's bytes from the position to `end`: by reference where a chunk fits, else by copying. */
+  /**
+   * Takes the parent's bytes from the position to `end`: by reference where a chunk fits, else by copying.
+   */
   async #reuse(parent: ParentObject, end: number): Promise<void> {
     while (this.#position < end) {
       throwIfCancelled(this.#options.signal)
@@ -164,7 +167,10 @@ class SeekableObjectWriter implements ObjectWriter {
     this.#viewedAt = clock.now()
   }
 
-  /** A deleted content may vanish before the new object is part of a snapshot; its bytes must be written again. */
+  /**
+   * A deleted content may vanish before the new object is part of a snapshot; its bytes must be written
+   * again.
+   */
   #isLive(chunk: Chunk): boolean {
     const entry = this.#target.contents.info(parseObjectId(chunk.object).contentId)
     return entry !== undefined && !entry.deleted

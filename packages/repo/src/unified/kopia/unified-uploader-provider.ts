@@ -28,13 +28,18 @@ import { veleroPolicy } from './velero-policy.ts'
 export interface UnifiedUploaderOptions {
   readonly service: KopiaRepoService
   readonly repo: RepoOptions
-  /** Who asks for the backups, such as `snapshot-pod-volume`; part of every source, and parents are of the same requester. */
+  /**
+   * Who asks for the backups, such as `snapshot-pod-volume`; part of every source, and parents are of the
+   * same requester.
+   */
   readonly requester: string
   /** The uploader's log; the repository's is the service's. */
   readonly log?: DataPathLoggers['uploader']
 }
 
-/** Moves volumes into a unified repository and back, with the snapshots, tags and policies that Velero uses. */
+/**
+ * Moves volumes into a unified repository and back, with the snapshots, tags and policies that Velero uses.
+ */
 export function unifiedUploaderProvider(options: UnifiedUploaderOptions): UploaderProvider {
   const log = options.log ?? silentLogger
   return {

@@ -2,7 +2,10 @@ import { emptyPolicy, type Policy } from '../../snapshot/policy.ts'
 
 const keepAll = 2 ** 31 - 1
 
-/** The policy that Velero stores for a volume before each backup: no retention of Kopia's own, no compression, no schedule. */
+/**
+ * The policy that Velero stores for a volume before each backup: no retention of Kopia's own, no compression,
+ * no schedule.
+ */
 export function veleroPolicy({ parallelFiles }: { parallelFiles: number }): Policy {
   return {
     ...emptyPolicy(),

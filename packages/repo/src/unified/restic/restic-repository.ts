@@ -4,7 +4,10 @@ import { RepoError } from '../../errors/repo-error.ts'
 export interface ResticRepository {
   /** For example `s3:http://127.0.0.1:9000/bucket/restic/ns` or a folder. */
   readonly repository: string
-  /** The password itself or the file that holds it; it reaches restic by its environment, never by an argument. */
+  /**
+   * The password itself or the file that holds it; it reaches restic by its environment, never by an
+   * argument.
+   */
   readonly password: string | { readonly file: string }
   readonly caCertificateFile?: string
   readonly insecureTls?: boolean
@@ -23,7 +26,10 @@ export interface ResticSettings {
   readonly graceMs?: number
 }
 
-/** The environment of a restic process: that of the settings, then the repository's, then where and with which password. */
+/**
+ * The environment of a restic process: that of the settings, then the repository's, then where and with which
+ * password.
+ */
 export function resticEnvironment(settings: ResticSettings, repo: ResticRepository): Record<string, string> {
   const password: Record<string, string> =
     typeof repo.password === 'string'

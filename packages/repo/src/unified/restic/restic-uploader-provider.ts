@@ -22,7 +22,10 @@ const EXIT_INCOMPLETE = 3
 /** The host that Velero's restic snapshots carry; restic finds a parent among those of one host. */
 const SNAPSHOT_HOST = 'velero'
 
-/** Moves the data of folders into a restic repository and back, with the real restic. Block volumes are not for restic. */
+/**
+ * Moves the data of folders into a restic repository and back, with the real restic. Block volumes are not
+ * for restic.
+ */
 export function resticUploaderProvider(options: {
   readonly settings: ResticSettings
   readonly repo: ResticRepository

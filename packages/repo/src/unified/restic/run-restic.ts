@@ -41,8 +41,9 @@ const KEPT_STDERR = 16 * 1024
 export type RunRestic = (call: ResticCall) => Promise<ResticResult>
 
 /**
- * Binds restic to a repository. A call throws what `resticError` makes of a failure, `CANCELLED` when its signal is aborted, which
- * interrupts the process and kills it when it does not end, and `TOOL_FAILED` when restic cannot be started.
+ * Binds restic to a repository. A call throws what `resticError` makes of a failure, `CANCELLED` when its
+ * signal is aborted, which interrupts the process and kills it when it does not end, and `TOOL_FAILED` when
+ * restic cannot be started.
  */
 export function resticRunner(settings: ResticSettings, repo: ResticRepository): RunRestic {
   return async call => {
