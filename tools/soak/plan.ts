@@ -56,6 +56,7 @@ export const soakPlans: SoakPlan[] = [
     files: [
       'test/compat/repo-interop.test.ts',
       'test/compat/repo-upload.test.ts',
+      'test/compat/repo-policy.test.ts',
       'test/compat/repo-maintenance.test.ts',
     ],
     seeds: 5,

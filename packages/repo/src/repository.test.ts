@@ -3,7 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { type MemoryStorage, memoryStorage, type StoredBlob } from './blob/memory.ts'
 import { type BlobId, blobId } from './blob/storage.ts'
+import { systemClock } from './clock/clock.ts'
 import { isRepoError } from './errors/repo-error.ts'
+import { parseFormatBlob, serializeFormatBlob } from './format/format-blob.ts'
+import { formatBlobId } from './format/repository-format.ts'
+import { seal, unseal } from './format/sealed-block.ts'
 import { manifestId } from './manifest/manifest-store.ts'
 import { objectId } from './object/object-id.ts'
 import type { ObjectReader } from './object/object-reader.ts'
@@ -84,6 +88,37 @@ describe('opening', () => {
     damaged[40] = (damaged[40] ?? 0) ^ 1
     await storage.put(blobId(index), damaged)
     await assert.rejects(open(storage), error => isRepoError(error, 'CORRUPT') && error.blobId === index)
+  })
+})
+
+describe('a repository that somebody locks to change its format', () => {
+  /** Puts a lock into the format blob as `kopia repository upgrade begin` does. */
+  async function lock(storage: MemoryStorage, { format: { keys, uniqueId } }: Repository): Promise<void> {
+    const blob = parseFormatBlob(await storage.get(formatBlobId))
+    const key = { formatKey: keys.format, uniqueId }
+    const block = JSON.parse(Buffer.from(unseal(blob.block, key)).toString())
+    block.format.upgradeLock = {
+      ownerID: 'somebody',
+      creationTime: '2026-11-15T00:00:00Z',
+      advanceNoticeDuration: 0,
+      ioDrainTimeout: 900_000_000_000,
+      message: 'upgrading',
+    }
+    const sealed = seal(Buffer.from(JSON.stringify(block)), key, randomBytes(12))
+    await storage.put(formatBlobId, serializeFormatBlob({ ...blob, block: sealed }))
+  }
+
+  it('cannot be opened, and is left alone within a quarter of an hour by who has it open', async () => {
+    const storage = memoryStorage({ blobs: new Map(template) })
+    let moved = 0
+    const clock = { ...systemClock, now: () => Date.now() + moved }
+    const repository = await openRepository({ storage, password, clock })
+    await lock(storage, repository)
+    await assert.rejects(open(storage), error => isRepoError(error, 'LOCKED'))
+    moved = 16 * 60_000
+    const writing = repository.writing({}, ({ objects }) => objects.put(randomBytes(100)))
+    await assert.rejects(writing, error => isRepoError(error, 'LOCKED'))
+    assert.deepEqual(names(storage, 's'), [])
   })
 })
 

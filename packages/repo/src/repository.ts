@@ -34,6 +34,7 @@ import {
   objectStore,
   objectStoreWriter,
 } from './object/object-store.ts'
+import { pooledRandom } from './pooled-random.ts'
 import { requireStillUnlocked } from './require-still-unlocked.ts'
 
 /** What a writing scope may do. */
@@ -141,7 +142,7 @@ export async function openRepository(options: OpenRepositoryOptions): Promise<Re
 async function openWithFormat(format: OpenFormat, options: OpenRepositoryOptions): Promise<Repository> {
   const { clock = systemClock, client = defaultClient, randomBytes = systemRandomBytes } = options
   const storage = options.readOnly ? readOnly(options.storage) : options.storage
-  const crypto = await cryptoOf(format, randomBytes)
+  const crypto = await cryptoOf(format, pooledRandom(randomBytes))
   const beforeStaleRefresh = (signal?: AbortSignal) =>
     requireStillUnlocked(storage, format, { clock, signal })
   const index = new CommittedIndex({ storage, crypto, clock, format: format.format, beforeStaleRefresh })

@@ -38,7 +38,12 @@ export class ContentReader implements ContentStore {
   }
 
   info(id: ContentId): IndexEntry | undefined {
-    return this.#options.unindexed?.find(id) ?? this.#options.index.find(id)
+    const own = this.#options.unindexed?.find(id)
+    const committed = this.#options.index.find(id)
+    // Another client may have deleted since what this one has written and not published yet.
+    if (own !== undefined && committed !== undefined)
+      return compareEntries(own, committed) < 0 ? committed : own
+    return own ?? committed
   }
 
   async read(id: ContentId, signal?: AbortSignal): Promise<Uint8Array> {

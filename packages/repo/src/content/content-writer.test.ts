@@ -240,9 +240,9 @@ describe('a pack that cannot be stored', () => {
 
   it('fails the flush, shows nothing, and is stored by the next flush', async () => {
     const place = new Place()
-    const disk = { full: true }
+    const refusing = new Set(['p'])
     const storage = gated(place.storage, async id => {
-      if (disk.full && id.startsWith('p')) throw refused
+      if (refusing.has(id.charAt(0))) throw refused
     })
     const writer = await place.client({ storage })
     const id = await writer.write(bytes('precious'))
@@ -250,7 +250,7 @@ describe('a pack that cannot be stored', () => {
     assert.deepEqual(place.names('x'), [])
     assert.equal(place.names('s').length, 1)
     assert.deepEqual(await readAll(writer, [id]), ['precious'])
-    disk.full = false
+    refusing.clear()
     await writer.flush()
     assert.deepEqual(place.names('s'), [])
     assert.deepEqual(await readAll(await place.client(), [id]), ['precious'])
@@ -318,6 +318,20 @@ describe('a writer in time', () => {
     await maintainer.delete(id)
     await maintainer.flush()
     place.time += 16 * minute
+    await writer.write(bytes('shared'))
+    await writer.flush()
+    assert.equal((await place.client()).info(id)?.deleted, false)
+  })
+
+  it('stores again what another client deleted after it was written here and before it was published', async () => {
+    const place = new Place()
+    const [writer, other] = [await place.client(), await place.client()]
+    const id = await writer.write(bytes('shared'))
+    await other.write(bytes('shared'))
+    await other.flush()
+    await other.delete(id)
+    await other.flush()
+    await writer.refresh()
     await writer.write(bytes('shared'))
     await writer.flush()
     assert.equal((await place.client()).info(id)?.deleted, false)
@@ -433,5 +447,54 @@ describe('many callers of one writer', () => {
     const other = await place.client()
     for (const [id, text] of written) assert.equal(Buffer.from(await other.read(id)).toString(), text)
     assert.deepEqual(place.names('s'), [])
+  })
+})
+
+describe('refreshing', () => {
+  /** The storage with listings that show what was there when they were asked for, and end when told. */
+  function slowListing(storage: BlobStorage, ended: () => Promise<void>): BlobStorage {
+    return {
+      ...storage,
+      async *list(prefix, options) {
+        const listed = await Array.fromAsync(storage.list(prefix, options))
+        await ended()
+        yield* listed
+      },
+    }
+  }
+
+  it('while a flush is under way loses nothing of it', async () => {
+    const place = new Place()
+    let waiting: Promise<void> = Promise.resolve()
+    const writer = await place.client({ storage: slowListing(place.storage, () => waiting) })
+    const id = await writer.write(bytes('flushed'))
+    const { promise, resolve: end } = Promise.withResolvers<void>()
+    waiting = promise
+    const refreshed = writer.refresh()
+    await new Promise(resolve => setImmediate(resolve))
+    waiting = Promise.resolve()
+    const flushed = writer.flush()
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(resolve => setImmediate(resolve))
+    end()
+    await Promise.all([refreshed, flushed])
+    assert.deepEqual(await readAll(writer, [id]), ['flushed'])
+  })
+
+  it('by a listing that lags behind keeps what the client itself has flushed', async () => {
+    const place = new Place()
+    const hidden = new Set<string>()
+    const { storage } = place
+    const lagging: BlobStorage = {
+      ...storage,
+      async *list(prefix, options) {
+        for await (const blob of storage.list(prefix, options)) if (!hidden.has(blob.id)) yield blob
+      },
+    }
+    const writer = await place.client({ storage: lagging })
+    const id = await writer.write(bytes('flushed'))
+    await writer.flush()
+    for (const name of place.names('x')) hidden.add(name)
+    await writer.refresh()
+    assert.deepEqual(await readAll(writer, [id]), ['flushed'])
   })
 })

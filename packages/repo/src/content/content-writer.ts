@@ -91,7 +91,11 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     if (isLive(known) && options.again === undefined) return true // deduplicated: nothing is stored
     if (!this.#isReady()) return false
     const { version: formatVersion, maxPackSize } = this.#settings.format
-    const { sealed, ...sizes } = sealContent(this.#settings.codec, { id, data, compressor: options.compressor })
+    const { sealed, ...sizes } = sealContent(this.#settings.codec, {
+      id,
+      data,
+      compressor: options.compressor,
+    })
     const batch = this.#batches.current
     const pack = batch.packFor(id) // no await from info() to add(): that is the lock
     const state = { ...this.#stamp(known), deleted: options.again?.deleted ?? false, formatVersion }
@@ -185,7 +189,8 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
   }
 
   #isReady(): boolean {
-    return this.#batches.hasCurrent && !this.#isFlushDue() && this.#uploads.ready
+    if (!this.#batches.hasCurrent || this.#isFlushDue()) return false
+    return this.#uploads.ready
   }
 
   #isFlushDue(): boolean {

@@ -18,6 +18,7 @@ import {
 import { findFormatReplica, recoverFormatBlob } from './format-replica.ts'
 import { deriveEncryptionSecret, deriveFormatKey, deriveRepositoryKeys } from './key-derivation.ts'
 import {
+  blobConfigBlobId,
   createFormatBlob,
   openFormatBlob,
   requireUnlocked,
@@ -237,6 +238,14 @@ describe('a repository', () => {
   it('does not open with another password', async () => {
     const { storage } = await create()
     await assert.rejects(openFormatBlob(storage, 'wrong'), { code: 'BAD_PASSWORD' })
+  })
+
+  it('names the blob configuration when that is damaged, and does not blame the password', async () => {
+    const { storage } = await create()
+    const stored = storage.blobs.get(blobConfigBlobId)
+    assert.ok(stored)
+    stored.bytes[20] = (stored.bytes[20] ?? 0) ^ 1
+    await assert.rejects(openFormatBlob(storage, password), { code: 'CORRUPT', message: /kopia\.blobcfg/ })
   })
 
   it('is not found in an empty place nor in something else', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes as systemRandomBytes } from 'node:crypto'
 import { type BlobStorage, blobId } from '../blob/storage.ts'
 import { type Clock, systemClock } from '../clock/clock.ts'
-import { isRepoError, RepoError } from '../errors/repo-error.ts'
+import { corrupt, isRepoError, RepoError } from '../errors/repo-error.ts'
 import { type BlobConfig, emptyBlobConfig, parseBlobConfig, serializeBlobConfig } from './blob-config.ts'
 import { parseFormatBlob, serializeFormatBlob } from './format-blob.ts'
 import {
@@ -17,7 +17,7 @@ import {
   type KeyAlgorithm,
   type RepositoryKeys,
 } from './key-derivation.ts'
-import { seal, unseal } from './sealed-block.ts'
+import { type SealingKey, seal, unseal } from './sealed-block.ts'
 import { isLocked } from './upgrade-lock.ts'
 
 export type { EpochParameters, RepositoryFormat } from './format-parameters.ts'
@@ -108,12 +108,22 @@ export async function openFormatBlob(
   const format = parseFormatBlock(unseal(blob.block, key))
   requireUnlocked(format, { now: clock.now(), ownerId: options.upgradeOwnerId })
   const sealedConfig = await getOptional(storage, signal)
-  const blobConfig = sealedConfig === undefined ? emptyBlobConfig : parseBlobConfig(unseal(sealedConfig, key))
+  const blobConfig = sealedConfig === undefined ? emptyBlobConfig : openBlobConfig(sealedConfig, key)
   return {
     uniqueId: blob.uniqueId,
     format,
     blobConfig,
     keys: deriveRepositoryKeys(format, formatKey, blob.uniqueId),
+  }
+}
+
+/** The password has been proven right by now, so that what does not open is damaged. */
+function openBlobConfig(sealed: Uint8Array, key: SealingKey): BlobConfig {
+  try {
+    return parseBlobConfig(unseal(sealed, key))
+  } catch (cause) {
+    if (!isRepoError(cause, 'BAD_PASSWORD')) throw cause
+    throw corrupt(`${blobConfigBlobId} is damaged`, { blobId: blobConfigBlobId, cause })
   }
 }
 

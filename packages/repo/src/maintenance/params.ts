@@ -60,18 +60,18 @@ const known = new Set(['owner', 'quick', 'full', 'logRetention', 'extendObjectLo
 /** Parameters from the manifest's JSON. Absent fields are zero, as Go reads them. Throws `CORRUPT`. */
 export function parseMaintenanceParams(json: JsonValue): MaintenanceParams {
   const fields = asJsonObject(json, 'The manifest of maintenance parameters')
-  const retention = asJsonObject(fields['logRetention'] ?? {}, 'The log retention')
+  const retention = asJsonObject(fields.logRetention ?? {}, 'The log retention')
   return {
-    owner: typeof fields['owner'] === 'string' ? fields['owner'] : '',
-    quick: parseCycle(fields['quick']),
-    full: parseCycle(fields['full']),
+    owner: typeof fields.owner === 'string' ? fields.owner : '',
+    quick: parseCycle(fields.quick),
+    full: parseCycle(fields.full),
     logRetention: orDefault({
-      maxTotalSize: asBigInt(retention['maxTotalSize']),
-      maxCount: Number(asBigInt(retention['maxCount'])),
-      maxAge: asBigInt(retention['maxAge']),
+      maxTotalSize: asBigInt(retention.maxTotalSize),
+      maxCount: Number(asBigInt(retention.maxCount)),
+      maxAge: asBigInt(retention.maxAge),
     }),
-    extendObjectLocks: fields['extendObjectLocks'] === true,
-    listParallelism: Number(asBigInt(fields['listParallelism'])),
+    extendObjectLocks: fields.extendObjectLocks === true,
+    listParallelism: Number(asBigInt(fields.listParallelism)),
     unknown: Object.fromEntries(Object.entries(fields).filter(([name]) => !known.has(name))),
   }
 }
@@ -91,7 +91,7 @@ export function serializeMaintenanceParams(params: MaintenanceParams): JsonObjec
 
 function parseCycle(json: JsonValue | undefined): CycleParams {
   const fields = asJsonObject(json ?? {}, 'A maintenance cycle')
-  return { enabled: fields['enabled'] === true, interval: asBigInt(fields['interval']) }
+  return { enabled: fields.enabled === true, interval: asBigInt(fields.interval) }
 }
 
 // All three limits at zero mean "nothing was configured", not "keep everything" (kopia LogRetentionOptions.OrDefault).

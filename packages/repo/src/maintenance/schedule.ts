@@ -64,12 +64,12 @@ const runFields = new Set(['start', 'end', 'success', 'error', 'extra'])
 /** The schedule in a JSON text. Throws `CORRUPT`. */
 export function parseSchedule(text: string): MaintenanceSchedule {
   const fields = asJsonObject(parseGoJson(text), 'The maintenance schedule')
-  const runs = Object.entries(asJsonObject(fields['runs'] ?? {}, 'The history of maintenance')).map(
+  const runs = Object.entries(asJsonObject(fields.runs ?? {}, 'The history of maintenance')).map(
     ([task, list]) => [task, asArray(list ?? []).map(parseRun)] as const,
   )
   return {
-    nextFull: asTime(fields['nextFullMaintenance']),
-    nextQuick: asTime(fields['nextQuickMaintenance']),
+    nextFull: asTime(fields.nextFullMaintenance),
+    nextQuick: asTime(fields.nextQuickMaintenance),
     runs: Object.fromEntries(runs),
     unknown: without(fields, scheduleFields),
   }
@@ -130,19 +130,19 @@ function decrypt(bytes: Uint8Array, key: Uint8Array): string {
 function parseRun(json: JsonValue): RunRecord {
   const fields = asJsonObject(json, 'A run of maintenance')
   return {
-    start: asTime(fields['start']),
-    end: asTime(fields['end']),
-    success: fields['success'] === true,
-    error: typeof fields['error'] === 'string' ? fields['error'] : '',
-    extra: asArray(fields['extra'] ?? []).map(parseExtra),
+    start: asTime(fields.start),
+    end: asTime(fields.end),
+    success: fields.success === true,
+    error: typeof fields.error === 'string' ? fields.error : '',
+    extra: asArray(fields.extra ?? []).map(parseExtra),
     unknown: without(fields, runFields),
   }
 }
 
 function parseExtra(json: JsonValue): RunExtra {
   const fields = asJsonObject(json, 'A run of maintenance')
-  const kind = fields['kind']
-  return { kind: typeof kind === 'string' ? kind : '', data: fields['data'] ?? null }
+  const kind = fields.kind
+  return { kind: typeof kind === 'string' ? kind : '', data: fields.data ?? null }
 }
 
 function runToJson(run: RunRecord): Record<string, unknown> {

@@ -53,7 +53,7 @@ async function copyDevice(
   { active, entry, handle }: { active: ActiveDirectory; entry: SourceEntry; handle: FileHandle },
 ): Promise<DirectoryEntry> {
   const options = fileWriteOptions(run, entry, run.settings.policies.effective)
-  const writer = run.target.objects.create({ ...options, signal: run.signal })
+  const writer = run.target.objects.create(options)
   const stopCheckpoints = active.addFile({ entry, writer })
   let position = 0
   const read = async (buffer: Buffer) => {

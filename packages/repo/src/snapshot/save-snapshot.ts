@@ -1,3 +1,4 @@
+import { throwIfCancelled } from '../errors/repo-error.ts'
 import { type GoTime, goTimeFromMillis } from '../go-json/go-time.ts'
 import type { ManifestWriter } from '../manifest/manifest-store.ts'
 import type { DirectoryEntry } from './directory.ts'
@@ -40,11 +41,12 @@ export async function saveCheckpoint(
   await finish(run)
 }
 
-/** Saves the snapshot of a finished upload, applies retention, and flushes. */
+/** Saves the snapshot of a finished upload, applies retention, and flushes. Throws CANCELLED. */
 export async function saveUpload(
   run: UploadRun,
   upload: { startTime: GoTime; rootEntry: DirectoryEntry },
 ): Promise<UploadResult> {
+  throwIfCancelled(run.signal)
   const { incomplete } = run
   const manifest = manifestOf(run, upload)
   const snapshot = await saveSnapshot(run.target.manifests, {

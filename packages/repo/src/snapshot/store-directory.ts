@@ -16,11 +16,16 @@ export async function storeDirectory(
   directory: { entries: DirectoryEntry[]; summary: DirectorySummary },
 ): Promise<{ obj: ObjectId; summary: DirectorySummary }> {
   const compressor = run.settings.directoryCompressor
-  const options = { prefix: 'k', compressor, metadataCompressor: compressor ?? '' }
+  const options = {
+    prefix: 'k',
+    compressor,
+    metadataCompressor: compressor ?? '',
+    signal: run.signal,
+  }
   if (directory.entries.length <= entriesInOneGo) {
     return { obj: await run.small.put(serializeDirectory(directory), options), summary: directory.summary }
   }
-  const writer = run.target.objects.create({ ...options, signal: run.signal })
+  const writer = run.target.objects.create(options)
   for (const piece of serializeDirectoryInPieces(directory)) {
     await writer.write(piece)
     await run.breathe()

@@ -1,4 +1,4 @@
-import type { ObjectId } from '../object/object-id.ts'
+import { type ObjectId, parseObjectId } from '../object/object-id.ts'
 import { ActiveDirectory } from './checkpoint.ts'
 import type { DirectoryEntry } from './directory.ts'
 import { directoryEntryOf, fileEntryOf } from './entry-of-source.ts'
@@ -100,11 +100,20 @@ class EntryUploader {
     if (entry.kind === 'directory') return this.#share(() => this.#uploadSubdirectory(entry))
     if (entry.kind === 'other') return this.#skip(entry)
     const unchanged = this.#run.settings.rereadAll ? undefined : findUnchanged(this.#previous, entry)
-    if (unchanged !== undefined) return this.#reuse(entry, unchanged)
+    if (unchanged !== undefined && this.#isKept(unchanged)) return this.#reuse(entry, unchanged)
     const { effective: policy } = childPolicies(this.#folder.policies, entry.name)
     if (entry.kind === 'file') this.#run.stats.nonCachedFiles++
     if (entry.kind === 'symlink' || entry.size <= smallFileLimit) return this.#uploadSmall(entry, policy)
     return this.#share(() => this.#uploadLarge(entry, policy))
+  }
+
+  /**
+   * False when maintenance has marked the object deleted, because the snapshot it came from was deleted during this upload:
+   * taken over, it would be gone by the time that this snapshot is complete. Reading the file stores it again.
+   */
+  #isKept(object: ObjectId): boolean {
+    const entry = this.#run.target.contents.info(parseObjectId(object).contentId)
+    return entry !== undefined && !entry.deleted
   }
 
   #uploadSmall(entry: SourceEntry, policy: Policy): Promise<void> | undefined {
@@ -112,7 +121,8 @@ class EntryUploader {
       const bytes = entry.kind === 'symlink' ? readSymlink(entry.path) : readSmallFile(entry)
       if (!bytes) return this.#share(() => this.#uploadLarge(entry, policy))
       const size = bytes.length
-      const options = entry.kind === 'symlink' ? {} : fileWriteOptions(this.#run, entry, policy)
+      const options =
+        entry.kind === 'symlink' ? { signal: this.#run.signal } : fileWriteOptions(this.#run, entry, policy)
       const obj = this.#run.small.put(bytes, options)
       this.#run.progress.counts.bytesRead += size
       if (typeof obj === 'string') return this.#add(entry, { obj, size })
@@ -145,7 +155,7 @@ class EntryUploader {
         await uploadDirectory(run, { entry, relativePath, policies, ignoring, previous, active }),
       )
     } catch (error) {
-      if (hasVanished(error)) return this.#noteVanished(entry)
+      if (hasVanished(entry, error)) return this.#noteVanished(entry)
       const ignored = policies.effective.errorHandling.ignoreDirectoryErrors ?? false
       run.noteFailure({ error, path: this.#pathOf(entry), ignored }, this.#active.builder)
     } finally {
@@ -185,7 +195,7 @@ class EntryUploader {
   }
 
   #noteUnreadable(entry: SourceEntry, error: unknown): undefined {
-    if (hasVanished(error)) return this.#noteVanished(entry)
+    if (hasVanished(entry, error)) return this.#noteVanished(entry)
     const ignored = this.#folder.policies.effective.errorHandling.ignoreFileErrors ?? false
     this.#run.noteFailure({ error, path: this.#pathOf(entry), ignored }, this.#active.builder)
   }

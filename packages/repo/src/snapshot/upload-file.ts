@@ -27,6 +27,7 @@ export function fileWriteOptions(run: UploadRun, entry: SourceEntry, policy: Pol
   return {
     compressor: compressorForFile(policy.compression, entry),
     metadataCompressor: run.settings.directoryCompressor ?? '',
+    signal: run.signal,
     ...(policy.splitter.algorithm && { splitter: policy.splitter.algorithm }),
   }
 }
@@ -99,7 +100,7 @@ async function uploadPart(
   range: { offset: number; length?: number },
 ): Promise<StoredFile> {
   await using file = await openFile(entry)
-  const writer = run.target.objects.create({ ...fileWriteOptions(run, entry, policy), signal: run.signal })
+  const writer = run.target.objects.create(fileWriteOptions(run, entry, policy))
   const stopCheckpoints = active.addFile({ entry, writer })
   try {
     const size = await copyAll(run, {

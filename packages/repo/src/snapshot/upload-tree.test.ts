@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   appendFileSync,
   chmodSync,
@@ -9,15 +11,17 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { memoryStorage } from '../blob/memory.ts'
 import { type Clock, systemClock } from '../clock/clock.ts'
-import { isRepoError } from '../errors/repo-error.ts'
+import { isRepoError, RepoError } from '../errors/repo-error.ts'
+import { parseObjectId } from '../object/object-id.ts'
 import { createRepository, openRepository, type Repository, type RepositoryWriter } from '../repository.ts'
 import { type Directory, type DirectoryEntry, parseDirectory } from './directory.ts'
-import { defaultPolicy, type Policy } from './policy.ts'
+import { defaultPolicy, emptyPolicy, type Policy, policyLabels, policyPayload } from './policy.ts'
 import { policyTree } from './policy-tree.ts'
 import type { UploadProgress } from './progress.ts'
 import type { UploadOptions, UploadTarget } from './upload-options.ts'
@@ -262,6 +266,19 @@ describe('an upload', () => {
     assert.deepEqual([progress.totalFiles, progress.totalBytes, progress.bytesCached], [50, 50_000, 50_000])
   })
 
+  it('reads an unchanged file again when maintenance has marked what was stored of it', async () => {
+    const repository = await newRepository()
+    const tree = given({ kept: 'kept', marked: 'marked' })
+    const first = await upload(repository, tree)
+    const marked = await entryAt(repository, first.snapshot.rootEntry, 'marked')
+    assert.ok(marked)
+    const { contentId } = parseObjectId(marked.obj)
+    await repository.writing({}, writer => writer.contents.delete(contentId))
+    const second = await upload(repository, tree)
+    assert.equal(second.progress.filesCached, 1)
+    assert.equal(repository.contents.info(contentId)?.deleted, false, 'the next snapshot needs it')
+  })
+
   it('reads everything when told so, and also where the previous snapshot is damaged', async () => {
     const tree = given({ 'a/file': 'x', b: 'y' })
     await using repository = await newRepository()
@@ -278,10 +295,25 @@ describe('an upload', () => {
     assert.deepEqual([again.progress.filesRead, again.snapshot.rootEntry.obj, warnings.length], [2, obj, 1])
   })
 
+  it('skips sockets, or counts them as failed when policy says so', async () => {
+    const tree = given({ file: 'x' })
+    const server = createServer().listen(path.join(tree, 'socket'))
+    try {
+      await once(server, 'listening')
+      await using repository = await newRepository()
+      const { snapshot, progress } = await upload(repository, tree)
+      assert.deepEqual([progress.skipped, progress.errors, snapshot.rootEntry.summary?.files], [1, 0, 1])
+      const policies = policyWith({ errorHandling: { ignoreUnknownTypes: false } })
+      const strict = await upload(repository, tree, { policies })
+      assert.equal(strict.snapshot.rootEntry.summary?.numFailed, 1)
+    } finally {
+      server.close()
+    }
+  })
+
   it('keeps to the retention of its source', async () => {
     const tree = given({ file: 'x' })
     await using repository = await newRepository()
-    const { policyPayload, policyLabels, emptyPolicy } = await import('./policy.ts')
     const retention = {
       keepLatest: 2,
       keepHourly: 0,
@@ -305,6 +337,65 @@ describe('an upload', () => {
     }
     const kept = (await repository.manifests.find({ type: 'snapshot' })).map(({ id }) => String(id))
     assert.deepEqual(new Set(kept), new Set(ids.slice(2)))
+  })
+
+  it('is cancelled in the middle of a large file, and then keeps what was complete when told so', async () => {
+    const tree = given({ 'a/small': 'x', 'b/large': Buffer.alloc(20 << 20, 1) })
+    await using repository = await newRepository()
+    const cancelled = (keepCancelled: boolean) => {
+      const controller = new AbortController()
+      const { signal } = controller
+      return repository.writing({}, writer =>
+        uploadTree(
+          watched(writer, () => controller.abort()),
+          tree,
+          { source, signal, keepCancelled, parallel: 1 },
+        ),
+      )
+    }
+    await assert.rejects(cancelled(false), error => isRepoError(error, 'CANCELLED'))
+    const { snapshot } = await cancelled(true)
+    assert.equal(snapshot.incomplete, 'canceled')
+    const [files, size] = [snapshot.rootEntry.summary?.files ?? -1, snapshot.rootEntry.summary?.size ?? -1]
+    assert.ok(files <= 1 && size === files)
+  })
+
+  it('ends with the error of the storage, and the next one succeeds', async () => {
+    const storage = memoryStorage()
+    const disk: { full: boolean } = { full: false }
+    const limited = {
+      ...storage,
+      description: storage.description,
+      get: storage.get.bind(storage),
+      head: storage.head.bind(storage),
+      delete: storage.delete.bind(storage),
+      list: storage.list.bind(storage),
+      [Symbol.asyncDispose]: async () => {},
+      async put(...args: Parameters<typeof storage.put>) {
+        if (disk.full) throw new RepoError('STORAGE_FULL', { message: 'no space left' })
+        return storage.put(...args)
+      },
+    }
+    const files: Record<string, Buffer> = {}
+    for (let index = 0; index < 40; index++) files[`d${index}/f`] = randomBytes(900_000)
+    const tree = given(files)
+    await using repository = await createRepository({ storage: limited, password: 'secret' })
+    disk.full = true
+    await assert.rejects(upload(repository, tree), error => isRepoError(error, 'STORAGE_FULL'))
+    disk.full = false
+    const { snapshot } = await upload(repository, tree)
+    assert.equal(snapshot.rootEntry.summary?.files, 40)
+  })
+
+  it('fails for a folder whose ignore file leads nowhere', async () => {
+    const tree = given({ 'sub/file': 'x', other: 'x' })
+    symlinkSync('/does/not/exist', path.join(tree, 'sub', '.kopiaignore'))
+    await using repository = await newRepository()
+    const { snapshot } = await upload(repository, tree)
+    assert.deepEqual(
+      snapshot.rootEntry.summary?.errors.map(failed => failed.path),
+      ['sub'],
+    )
   })
 
   it('that failed leaves the repository as it was for everybody else', async () => {

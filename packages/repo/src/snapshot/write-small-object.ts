@@ -9,6 +9,7 @@ export interface SmallObjectOptions {
   compressor?: string | undefined
   metadataCompressor?: string | undefined
   splitter?: string | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** Writes objects that are in memory, without a promise where that is possible: small files come by the million. */
@@ -22,7 +23,7 @@ export class SmallObjectWriter {
 
   /** The object's id, at once when nothing had to be awaited. `bytes` may change as soon as the call returns. */
   put(bytes: Uint8Array, options: SmallObjectOptions): ObjectId | Promise<ObjectId> {
-    const { prefix, compressor } = options
+    const { prefix, compressor, signal } = options
     if (!this.#isOneChunk(bytes, options.splitter)) {
       const { splitter, ...rest } = options
       return this.#target.objects.put(
@@ -32,7 +33,9 @@ export class SmallObjectWriter {
     }
     const id = this.#target.contents.tryWrite(bytes, { prefix, compressor })
     if (id !== undefined) return objectOfContent(id)
-    return this.#target.contents.write(Buffer.from(bytes), { prefix, compressor }).then(objectOfContent)
+    return this.#target.contents
+      .write(Buffer.from(bytes), { prefix, compressor, signal })
+      .then(objectOfContent)
   }
 
   #isOneChunk(bytes: Uint8Array, name = this.#target.repository.format.format.splitter): boolean {

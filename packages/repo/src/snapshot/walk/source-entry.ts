@@ -76,9 +76,11 @@ export function reading<T>(path: FilePath, calls: () => T): T {
   }
 }
 
-/** True when the entry was there a moment ago and is gone now. */
-export function hasVanished(error: unknown): boolean {
-  return error instanceof SourceReadError && error.reason === 'ENOENT'
+/** True when the error says that this very entry, there a moment ago, is gone now. */
+export function hasVanished(entry: SourceEntry, error: unknown): boolean {
+  return (
+    error instanceof SourceReadError && error.reason === 'ENOENT' && error.path === printFilePath(entry.path)
+  )
 }
 
 function sourceEntry(stats: BigIntStats, path: FilePath, name: string): SourceEntry {
