@@ -11,7 +11,7 @@ import { sharedClusterVariable } from './testing.ts'
 export type SharedCluster = { env: Record<string, string>; stop(): Promise<void> } | { skip: string }
 
 /** Programs that test files run beside their clusters. Brought before the first test, where progress can be seen. */
-const companions: readonly ToolName[] = ['velero']
+const companions: readonly ToolName[] = ['velero', 'kopia', 'restic']
 
 /**
  * Brings all programs and starts the cluster that all files of a test run use. It ends with this process, whatever

@@ -76,7 +76,7 @@ export const soakPlans: SoakPlan[] = [
   {
     name: 'both-at-once',
     shows: 'kopia and Lateen verify and restore what both wrote to one repository at the same time',
-    files: ['test/compat/repo-both-at-once.test.ts'],
+    files: ['test/compat/repo-both-at-once.test.ts', 'test/compat/repo-together.test.ts'],
     seeds: 20,
     timeoutMinutes: 60,
   },
