@@ -5,7 +5,7 @@ import { type Measured, measureProcess } from '../measure-process.ts'
 import type { Goal } from '../report.ts'
 import type { BenchContext } from '../run.ts'
 import { type Contender, contenders } from './contenders.ts'
-import { type DataSet, makeDataSets } from './make-data.ts'
+import { type DataSet, makeDataSets, warmUp } from './make-data.ts'
 
 type Name = Contender['name']
 type Results = Record<Name, Measured>
@@ -63,6 +63,7 @@ interface SetPlan {
 }
 
 async function measureSet(context: BenchContext, { set, goals, measure, scratch }: SetPlan): Promise<void> {
+  warmUp(set)
   const first = await measure(`first upload, ${set.name}`, contender => contender.snapshot(set.folder))
   reportTimes(context, `first upload, ${set.name}`, {
     results: first,
