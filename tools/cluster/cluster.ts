@@ -130,11 +130,9 @@ async function startSupervisor(name: string, needs: ClusterNeeds) {
     ? JSON.parse(line)
     : { ready: false, message: `the supervisor died: ${complaints.trim()}` }
   if (!answer.ready) {
-    throw Object.assign(
-      new ClusterError(answer.code ?? 'CLUSTER_FAILED', `cluster ${name} did not start`, {
-        hint: answer.message,
-      }),
-    )
+    throw new ClusterError(answer.code ?? 'CLUSTER_FAILED', `cluster ${name} did not start`, {
+      hint: answer.message,
+    })
   }
   child.unref()
   ;(child.stdout as unknown as { unref(): void }).unref()

@@ -55,19 +55,16 @@ interface Awaited {
 
 async function waitFor(awaited: Awaited, ask: () => Promise<boolean>): Promise<void> {
   const component = awaited.components.get(awaited.part)
-  const log = await tail(filesOf(awaited.plan).log(awaited.part))
-  const failure = (reason: string, end: string) =>
+  const failure = async (reason: string) =>
     new ClusterError('CLUSTER_FAILED', `${awaited.what}: ${awaited.part} ${reason}`, {
-      hint: `The end of its log:\n${end || log}`,
+      hint: `The end of its log:\n${await tail(filesOf(awaited.plan).log(awaited.part))}`,
     })
   await waitUntil(
     async () => {
-      if (component && !component.running) {
-        throw failure('ended', await tail(filesOf(awaited.plan).log(awaited.part)))
-      }
+      if (component && !component.running) throw await failure('ended')
       return ask()
     },
-    { timeoutMs: 120_000, failure: () => failure('gave no sign within 120 s', '') },
+    { timeoutMs: 120_000, failure: () => failure('gave no sign within 120 s') },
   )
 }
 

@@ -4,9 +4,8 @@
  * Its parts are tied to it by the kernel, so that killing it outright leaves no process either.
  */
 import { parseArgs } from 'node:util'
-import { removeCgroups } from './cgroups.ts'
 import { ClusterError } from './cluster-error.ts'
-import { type ClusterPlan, filesOf } from './cluster-layout.ts'
+import type { ClusterPlan } from './cluster-layout.ts'
 import { type Component, createComponent } from './component.ts'
 import { controlPlane } from './control-plane.ts'
 import { serveControl } from './control-server.ts'
@@ -35,14 +34,11 @@ function stop(): Promise<void> {
 
 async function takeDown(): Promise<void> {
   await Promise.all([...components.values()].map(component => component.kill()))
-  if (plan) {
-    await removeCgroups(plan.name)
-    await sweepCluster(plan.name)
-  }
+  if (plan) await sweepCluster(plan.name)
   process.exit(0)
 }
 
-async function bringUp(): Promise<ClusterPlan> {
+async function bringUp(): Promise<void> {
   const self = await identify(process.pid)
   if (!self)
     throw new ClusterError('CLUSTER_UNAVAILABLE', '/proc is not readable', { hint: 'A cluster needs Linux' })
@@ -72,7 +68,6 @@ async function bringUp(): Promise<ClusterPlan> {
   await waitForDefaultServiceAccount(made, components)
   if (s3) await waitForS3(made, components)
   if (namespaces) await startNode(made, namespaces, { start, components })
-  return made
 }
 
 function whenTheStarterLeaves(then: () => void): void {
@@ -90,8 +85,8 @@ whenTheStarterLeaves(() => void stop())
 process.stdout.on('error', () => {})
 
 try {
-  const ready = await bringUp()
-  process.stdout.write(`${JSON.stringify({ ready: true, name: ready.name, files: filesOf(ready).state })}\n`)
+  await bringUp()
+  process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
 } catch (error) {
   const { code, message } = error as ClusterError
   process.stdout.write(`${JSON.stringify({ ready: false, code, message })}\n`)

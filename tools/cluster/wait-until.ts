@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
  */
 export async function waitUntil<T>(
   ask: () => Promise<T | undefined | false>,
-  options: { timeoutMs: number; failure: () => Error; everyMs?: number },
+  options: { timeoutMs: number; failure: () => Error | Promise<Error>; everyMs?: number },
 ): Promise<T> {
   const deadline = performance.now() + options.timeoutMs
   for (;;) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    if (performance.now() > deadline) throw options.failure()
+    if (performance.now() > deadline) throw await options.failure()
     await sleep(options.everyMs ?? 100)
   }
 }
