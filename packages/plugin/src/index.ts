@@ -1,3 +1,15 @@
+export type {
+  ActionItem,
+  BackupActionInput,
+  BackupItemAction,
+  BackupItemResult,
+  ItemBlockAction,
+  OperationInput,
+  OperationProgress,
+  Registered,
+  ResourceIdentifier,
+  ResourceSelector,
+} from './item-actions.ts'
 export {
   type BucketOptions,
   type InitOptions,

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { describe, it, type TestContext } from 'node:test'
+import type { Backup } from '@lateen/api'
+import { isObjectStoreError, type ObjectStore, ObjectStoreError } from '@lateen/plugin'
+import { FilesystemStore } from '../object-store/filesystem.ts'
+import { createSignedDownloads } from '../object-store/signed-downloads.ts'
+import { createBackupStore, type StoredFile } from './backup-store.ts'
+import { bucketLayout } from './bucket-layout.ts'
+
+const clock = { now: () => 0, sleep: async () => undefined }
+
+async function givenStore(t: TestContext, wrap: (store: ObjectStore) => ObjectStore = store => store) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'lateen-backup-store-'))
+  t.after(() => rm(folder, { recursive: true }))
+  await mkdir(path.join(folder, 'bucket'))
+  const names = Array.from({ length: 100 }, (_, number) => `unfinished-${number}`)
+  const publicUrl = () => 'http://unused.invalid'
+  const downloads = createSignedDownloads({ signingKey: Buffer.alloc(32), clock, publicUrl })
+  const files = new FilesystemStore({ clock, randomName: () => names.pop() ?? '', downloads })
+  await files.init({ config: { path: folder, bucket: 'bucket', prefix: '' } })
+  const store = wrap(files)
+  const location = {
+    store,
+    bucket: 'bucket',
+    layout: bucketLayout('team'),
+    accessMode: 'ReadWrite' as const,
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  const backups = createBackupStore({ location, clock, random: () => 0.5 })
+  return { backups, bucket: path.join(folder, 'bucket') }
+}
+
+const file = (name: string, file: 'contents' | 'results' = 'results'): StoredFile => ({
+  of: 'backup',
+  name,
+  file,
+})
+
+const backup = (name: string): Backup => ({
+  apiVersion: 'velero.io/v1',
+  kind: 'Backup',
+  metadata: { name, namespace: 'velero' },
+  spec: {},
+  status: { phase: 'Completed' },
+})
+
+/** A store that fails some puts before it passes them on. */
+function failingPuts(failures: ObjectStoreError[]): (store: ObjectStore) => ObjectStore {
+  return store =>
+    new Proxy(store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]) => {
+          const failure = name === 'putObject' ? failures.shift() : undefined
+          return failure === undefined ? member.apply(target, args) : Promise.reject(failure)
+        }
+      },
+    })
+}
+
+const fault = () => new ObjectStoreError('STORE_FAULT', { reason: 'the store answers 503' })
+
+describe('A backup store', () => {
+  it('keeps JSON compressed, under the name that Velero uses', async t => {
+    const { backups, bucket } = await givenStore(t)
+    await backups.putJson(file('nightly'), { errors: {} })
+    assert.deepEqual(await backups.getJson(file('nightly')), { errors: {} })
+    const bytes = await readFile(path.join(bucket, 'team/backups/nightly/nightly-results.gz'))
+    assert.deepEqual([...bytes.subarray(0, 2)], [0x1f, 0x8b])
+  })
+
+  it('says that a file is not there', async t => {
+    const { backups } = await givenStore(t)
+    assert.equal(await backups.get(file('nightly')), undefined)
+    assert.equal(await backups.getJson(file('nightly')), undefined)
+    assert.equal(await backups.getMetadata('nightly'), undefined)
+  })
+
+  it('stores the metadata as it is and reads it back', async t => {
+    const { backups, bucket } = await givenStore(t)
+    await backups.putMetadata(backup('nightly'))
+    assert.equal((await backups.getMetadata('nightly'))?.status?.phase, 'Completed')
+    const text = await readFile(path.join(bucket, 'team/backups/nightly/velero-backup.json'), 'utf8')
+    assert.deepEqual(JSON.parse(text), backup('nightly'))
+  })
+
+  it('takes any file under a name for a sign that the name is in use', async t => {
+    const { backups } = await givenStore(t)
+    await backups.putJson(file('half'), {})
+    assert.deepEqual(
+      [await backups.hasAny('half'), await backups.hasAny('hal'), await backups.hasAny('other')],
+      [true, false, false],
+    )
+    assert.deepEqual(await Array.fromAsync(backups.names()), ['half'])
+  })
+
+  it('deletes all files of a backup and none of its neighbours', async t => {
+    const { backups } = await givenStore(t)
+    for (const name of ['a', 'ab']) {
+      await backups.putJson(file(name), {})
+      await backups.putMetadata(backup(name))
+    }
+    await backups.deleteBackup('a')
+    assert.deepEqual(await Array.fromAsync(backups.names()), ['ab'])
+    await backups.deleteBackup('a')
+  })
+
+  it('opens the body again for every attempt', async t => {
+    const { backups } = await givenStore(t, failingPuts([fault(), fault()]))
+    let opened = 0
+    await backups.put(file('nightly', 'contents'), async () => {
+      opened += 1
+      return (async function* () {
+        yield Buffer.from('abc')
+      })()
+    })
+    assert.equal(opened, 3)
+    const stored = await backups.get(file('nightly', 'contents'))
+    assert.equal(stored && (await buffer(stored)).toString(), 'abc')
+  })
+
+  it('gives up after five attempts, and at once where another one cannot help', async t => {
+    const { backups } = await givenStore(t, failingPuts(Array.from({ length: 5 }, fault)))
+    await assert.rejects(backups.putJson(file('x'), {}), error => isObjectStoreError(error, 'STORE_FAULT'))
+    const denied = new ObjectStoreError('ACCESS_DENIED', { reason: 'no' })
+    const other = await givenStore(t, failingPuts([denied]))
+    await assert.rejects(other.backups.putJson(file('x'), {}), denied)
+  })
+
+  it('names the file that is damaged, and why', async t => {
+    const { backups, bucket } = await givenStore(t)
+    await mkdir(path.join(bucket, 'team/backups/x'), { recursive: true })
+    await writeFile(path.join(bucket, 'team/backups/x/x-results.gz'), 'not gzip')
+    await writeFile(path.join(bucket, 'team/backups/x/velero-backup.json'), '{"kind":"Pod"}')
+    await assert.rejects(backups.getJson(file('x')), /x-results\.gz cannot be decompressed/)
+    await assert.rejects(backups.getMetadata('x'), /velero-backup\.json is not a backup: apiVersion must be/)
+  })
+
+  it('stops with the reason of its signal', async t => {
+    const { backups } = await givenStore(t)
+    const reason = new Error('enough')
+    await assert.rejects(backups.putJson(file('x'), {}, AbortSignal.abort(reason)), reason)
+  })
+})
