@@ -91,6 +91,12 @@ export const backupPhaseMachine: PhaseMachine<BackupPhase> = {
     },
     { from: 'ReadyToStart', to: 'FailedValidation', by: 'backup', when: 'the spec is not valid' },
     { from: 'ReadyToStart', to: 'InProgress', by: 'backup', when: 'the spec is valid' },
+    {
+      from: 'ReadyToStart',
+      to: 'Failed',
+      by: 'backup',
+      when: 'the storage location cannot be used, or holds the name already',
+    },
     { from: 'InProgress', to: 'Failed', by: 'backup', when: 'a fatal error, or the server restarted' },
     {
       from: 'InProgress',

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Discovery } from './discovery.ts'
+import type { EncodedObject } from './list/encoded-object.ts'
 import type { KubeObject, ResourceType } from './object.ts'
 
 /** Options that every call understands. */
@@ -67,6 +68,8 @@ export interface DeleteOptions extends CallOptions {
 export interface ResourceClient<T extends KubeObject> {
   get(name: string, options?: CallOptions): Promise<T>
   list(options?: ListOptions): Listing<T>
+  /** As `list`, for readers that want the objects' JSON: the bytes are handed on, little of them is decoded. */
+  listEncoded(options?: ListOptions): Listing<EncodedObject>
   /**
    * Events from `resourceVersion` on, over as many connections as it takes: dropped connections resume at the
    * last version seen, for as long as that takes. Never ends by itself: throws the signal's reason when aborted, a

@@ -37,6 +37,7 @@ export {
   type StatusDetails,
 } from './errors.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './http/retry-policy.ts'
+export type { EncodedObject } from './list/encoded-object.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceType, Unstructured } from './object.ts'
 export { type Backoff, defaultBackoff } from './runtime/backoff.ts'

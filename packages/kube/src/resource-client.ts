@@ -9,7 +9,7 @@ import {
   resourceName,
 } from './http/api-path.ts'
 import type { KubeRequest } from './http/kube-request.ts'
-import { listObjects } from './list/list-objects.ts'
+import { listEncoded, listObjects } from './list/list-objects.ts'
 import type { KubeObject, ResourceType } from './object.ts'
 import { watchObjects } from './watch/watch-objects.ts'
 
@@ -41,6 +41,7 @@ export function createResourceClient<T extends KubeObject>(
       return api.json<T>(objectRequest({ verb: 'get', method: 'GET', address: address(name) }, options))
     },
     list: options => listObjects(api, target, options),
+    listEncoded: options => listEncoded(api, target, options),
     watch: options => watchObjects(api, target, options),
     async create(object, options = {}) {
       const place = target.namespace ?? object.metadata.namespace

@@ -39,6 +39,8 @@ export interface BackupActionInput {
 export interface BackupItemResult {
   /** What is stored instead of the object; undefined leaves it out of the backup. */
   item: ActionItem | undefined
+  /** Says that `item` is what came in, untouched: it is then stored byte for byte as the API server sent it. */
+  unchanged?: boolean
   /** Objects that must be in the backup too; they are stored before this one is. */
   additionalItems?: readonly ResourceIdentifier[]
   /** Names long work that goes on after the call; `progress` and `cancel` are asked with it. */

@@ -22,8 +22,8 @@ export async function run(call: CommandCall<typeof serverFlags>): Promise<Comman
   for (const name of ['store-validation-frequency', 'store-validation-timeout'] as const) {
     if (flags[name].nanoseconds < 0n) throw new CliError('USAGE', `--${name} must not be negative`)
   }
-  const { namespace, kubeconfig, kubecontext } = await call.settings()
-  const { runServer } = await import('@lateen/server')
+  const { namespace, kubeconfig, kubecontext, features } = await call.settings()
+  const { runServer, serverDefaults } = await import('@lateen/server')
   await runServer(
     {
       namespace,
@@ -36,7 +36,25 @@ export async function run(call: CommandCall<typeof serverFlags>): Promise<Comman
       storeValidationTimeout: flags['store-validation-timeout'].milliseconds,
       defaultBackupStorageLocation: flags['default-backup-storage-location'],
       leaderElection: flags['leader-election'],
-      publicUrl: flags['public-url'],
+      downloadUrlBase: flags['download-url-base'],
+      concurrentBackups: flags['concurrent-backups'],
+      itemBlockWorkerCount: flags['item-block-worker-count'],
+      clientPageSize: flags['client-page-size'] || undefined,
+      scratchFolder: call.surroundings.env.VELERO_SCRATCH_DIR,
+      features,
+      disabledControllers: flags['disable-controllers'] ?? [],
+      backupDefaults: {
+        ttl: flags['default-backup-ttl'].milliseconds,
+        volumeGroupSnapshotLabelKey: flags['volume-group-snapshot-label-key'],
+        csiSnapshotTimeout: serverDefaults.backupDefaults.csiSnapshotTimeout,
+        itemOperationTimeout: flags['default-item-operation-timeout'].milliseconds,
+        volumesToFsBackup: flags['default-volumes-to-fs-backup'],
+        snapshotMoveData: flags['default-snapshot-move-data'],
+        storageLocation: flags['default-backup-storage-location'],
+        snapshotLocations: flags['default-volume-snapshot-locations'] ?? {},
+        resourceTimeout: flags['resource-timeout'].milliseconds,
+        globalVolumePolicies: flags['global-backup-volume-policies-configmap'] ?? '',
+      },
       credentialsFolder: flags['credentials-directory'],
       version,
     },

@@ -114,6 +114,33 @@ describe('A list', () => {
     )
   })
 
+  it('hands out the JSON of every object once, wherever bodies are cut', async () => {
+    let requests = 0
+    await using server = await startFaultServer(({ url }, response) => {
+      const body = pageFor(url, { total: 1000, metadataLast: ++requests % 2 === 0 })
+      if (requests % 3 === 1) sendCut(response, body, (requests * 7919) % body.length)
+      else response.end(body)
+    })
+    const listing = server.client.resource(widgets, 'n').listEncoded({ limit: 90 })
+    const objects: Unstructured[] = []
+    for await (const { json, name, namespace, labels } of listing) {
+      const object = JSON.parse(Buffer.from(json).toString()) as Unstructured
+      assert.deepEqual({ name, namespace, labels }, object.metadata)
+      objects.push(object)
+    }
+    assert.deepEqual(objects, await server.client.resource(widgets, 'n').list({ limit: 90 }).toArray())
+    assert.deepEqual(namesOf(objects), numbered(1000))
+  })
+
+  it('of encoded objects does not take an item without a name for an object', async () => {
+    await using server = await startFaultServer(
+      (_request, response) => void response.end('{"metadata":{},"items":[{"metadata":{}}]}'),
+      { retry: { attempts: 1 } },
+    )
+    const list = server.client.resource(widgets, 'n').listEncoded().toArray()
+    await assert.rejects(list, (error: KubeError) => error.code === 'BodyMalformed')
+  })
+
   it('reads compressed pages, and goes on where one of those is cut', async () => {
     const cut = new Set<string>()
     await using server = await startFaultServer(({ url, headers }, response) => {

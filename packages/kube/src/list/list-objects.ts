@@ -6,6 +6,7 @@ import { describeSubject, type Subject } from '../http/kube-request.ts'
 import { decideRetry } from '../http/retry-policy.ts'
 import type { KubeObject, ResourceType } from '../object.ts'
 import { eachOf } from './each-of.ts'
+import { decodeEncoded, type EncodedObject, encodedKey } from './encoded-object.ts'
 import { objectKey } from './object-key.ts'
 import { createPageSource, type ListTarget, type PageSource } from './page-source.ts'
 import { readPage } from './read-page.ts'
@@ -30,9 +31,31 @@ interface Progress {
  */
 export function listObjects<T extends KubeObject>(
   api: Api,
-  target: ListTarget<T>,
+  target: ListTarget,
   options: ListOptions = {},
 ): Listing<T> {
+  return listWith<T>(api, { target, options, codec: { decode: decodeObject(target.type), keyOf: objectKey } })
+}
+
+/** As `listObjects`, without decoding more of an object than tells it from others. */
+export function listEncoded(api: Api, target: ListTarget, options: ListOptions = {}): Listing<EncodedObject> {
+  const decode = decodeEncoded(target.type)
+  return listWith(api, { target, options, codec: { decode, keyOf: encodedKey } })
+}
+
+/** What a list makes of the JSON of its items. */
+interface ItemCodec<T> {
+  decode(json: Buffer): T
+  keyOf(object: T): string
+}
+
+interface ListPlan<T> {
+  target: ListTarget
+  options: ListOptions
+  codec: ItemCodec<T>
+}
+
+function listWith<T>(api: Api, plan: ListPlan<T>): Listing<T> {
   let resourceVersion: string | undefined
   const onVersion = (version: string | undefined) => {
     resourceVersion = version
@@ -41,23 +64,18 @@ export function listObjects<T extends KubeObject>(
     get resourceVersion() {
       return resourceVersion
     },
-    [Symbol.asyncIterator]: () => eachOf(listBatches(api, { target, options, onVersion }), options.signal),
+    [Symbol.asyncIterator]: () => eachOf(listBatches(api, { ...plan, onVersion }), plan.options.signal),
     toArray() {
       return Array.fromAsync(this)
     },
   }
 }
 
-interface ListRun<T extends KubeObject> {
-  target: ListTarget<T>
-  options: ListOptions
+interface ListRun<T> extends ListPlan<T> {
   onVersion(version: string | undefined): void
 }
 
-async function* listBatches<T extends KubeObject>(
-  api: Api,
-  run: ListRun<T>,
-): AsyncGenerator<T[], void, undefined> {
+async function* listBatches<T>(api: Api, run: ListRun<T>): AsyncGenerator<T[], void, undefined> {
   const scope = new AbortController()
   const outer = run.options.signal
   const signal = outer === undefined ? scope.signal : AbortSignal.any([outer, scope.signal])
@@ -86,7 +104,7 @@ async function* listBatches<T extends KubeObject>(
   }
 }
 
-interface PageStep<T extends KubeObject> {
+interface PageStep<T> {
   api: Api
   run: ListRun<T>
   progress: Progress
@@ -94,21 +112,18 @@ interface PageStep<T extends KubeObject> {
 }
 
 /** Hands out one page's objects and returns the next page's token. */
-async function* readOnePage<T extends KubeObject>(
-  step: PageStep<T>,
-): AsyncGenerator<T[], string | undefined, undefined> {
+async function* readOnePage<T>(step: PageStep<T>): AsyncGenerator<T[], string | undefined, undefined> {
   const { api, run, progress, pages } = step
   const startedAt = api.retry.clock.now()
   const { request, response } = await pages.take(progress.token)
-  const page = readPage<T>(response, request)
+  const page = readPage(response, request, run.codec.decode)
   const nothingHandedOut = progress.lastKey === undefined
   const head = await page.head()
   if (nothingHandedOut) run.onVersion(head.resourceVersion)
   pages.readAhead(head.continueToken)
-  const identify = withIdentity<T>(run.target.type)
-  const isNew = newToProgress<T>(progress, pages.subject)
+  const isNew = newToProgress(step)
   for await (const items of page.batches()) {
-    const objects = items.map(identify).filter(isNew)
+    const objects = items.filter(isNew)
     if (objects.length === 0) continue
     progress.failures = 0
     yield objects
@@ -121,12 +136,13 @@ async function* readOnePage<T extends KubeObject>(
 }
 
 /** Tells objects not yet handed out from those that a page read again repeats, and notes the former. */
-function newToProgress<T extends KubeObject>(progress: Progress, subject: Subject): (object: T) => boolean {
+function newToProgress<T>({ progress, pages, run }: PageStep<T>): (object: T) => boolean {
+  const { keyOf } = run.codec
   const resuming = progress.resumeAfter !== undefined
   let previous = ''
   return object => {
-    const key = objectKey(object)
-    if (resuming && key < previous) throw unordered(subject)
+    const key = keyOf(object)
+    if (resuming && key < previous) throw unordered(pages.subject)
     previous = key
     if (progress.resumeAfter !== undefined && key <= progress.resumeAfter) return false
     progress.resumeAfter = undefined
@@ -166,9 +182,12 @@ async function recover(
 }
 
 /** Items of built-in kinds come without apiVersion and kind: the list says them once for all. */
-function withIdentity<T extends KubeObject>(type: ResourceType<T>): (item: T) => T {
+function decodeObject<T extends KubeObject>(type: ResourceType<KubeObject>): (json: Buffer) => T {
   const identity = { apiVersion: apiVersionOf(type), kind: type.kind }
-  return item => (item.kind === undefined ? { ...identity, ...item } : item)
+  return json => {
+    const item = JSON.parse(json.toString()) as T | (T & { kind: undefined })
+    return item.kind === undefined ? { ...identity, ...item } : item
+  }
 }
 
 function unordered(subject: Subject, cause?: unknown): KubeError {

@@ -10,7 +10,8 @@ function split(text: string, cuts: readonly number[] = []) {
   const items: unknown[] = []
   const edges = [0, ...cuts.map(cut => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]
   for (let i = 1; i < edges.length; i++) {
-    for (const item of splitter.push(bytes.subarray(edges[i - 1], edges[i]))) items.push(JSON.parse(item))
+    for (const item of splitter.push(bytes.subarray(edges[i - 1], edges[i])))
+      items.push(JSON.parse(item.toString()))
   }
   return { items, splitter }
 }

@@ -1,3 +1,4 @@
+const space = 0x20
 const quote = 0x22
 const comma = 0x2c
 const openBracket = 0x5b
@@ -67,9 +68,12 @@ export class ListSplitter {
     return this.#complete
   }
 
-  /** The JSON text of each element that ends within this chunk. Throws RangeError past `maxHeldBytes`. */
-  push(chunk: Buffer): string[] {
-    const found: string[] = []
+  /**
+   * The JSON text of each element that ends within this chunk, as part of the chunk where it began there too. Throws
+   * RangeError past `maxHeldBytes`.
+   */
+  push(chunk: Buffer): Buffer[] {
+    const found: Buffer[] = []
     let at = 0
     while (at < chunk.length) {
       at = this.#inItems ? this.#splitItems(chunk, at, found) : this.#skipOutside(chunk, at)
@@ -112,7 +116,7 @@ export class ListSplitter {
   }
 
   /** Runs to the end of the items array or of the chunk, collecting elements. */
-  #splitItems(chunk: Buffer, from: number, found: string[]): number {
+  #splitItems(chunk: Buffer, from: number, found: Buffer[]): number {
     let at = from
     while (at < chunk.length) {
       const end = this.#findItemEnd(chunk, at)
@@ -124,7 +128,7 @@ export class ListSplitter {
       if (chunk[end] === comma) found.push(text)
       else {
         // An empty array has no element, only perhaps a space.
-        if (text.trim() !== '') found.push(text)
+        if (!isBlank(text)) found.push(text)
         return this.#leaveItems(chunk, end)
       }
       at = end + 1
@@ -186,9 +190,9 @@ export class ListSplitter {
     return at + 1
   }
 
-  #finishItem(end: Buffer): string {
-    if (this.#item.length === 0) return end.toString()
-    const text = Buffer.concat([...this.#item, end]).toString()
+  #finishItem(end: Buffer): Buffer {
+    if (this.#item.length === 0) return end
+    const text = Buffer.concat([...this.#item, end])
     this.#item = []
     this.#held = 0
     return text
@@ -202,4 +206,8 @@ export class ListSplitter {
   #followsItemsKey(before: Buffer): boolean {
     return endsWithItemsKey.test(Buffer.concat([...this.#outside, before]).toString())
   }
+}
+
+function isBlank(text: Buffer): boolean {
+  return text.every(byte => byte <= space)
 }

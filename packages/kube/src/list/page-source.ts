@@ -5,8 +5,8 @@ import type { KubeRequest, KubeResponse, Subject } from '../http/kube-request.ts
 import type { KubeObject, ResourceType } from '../object.ts'
 
 /** Which objects to list. */
-export interface ListTarget<T extends KubeObject> {
-  type: ResourceType<T>
+export interface ListTarget {
+  type: ResourceType<KubeObject>
   namespace?: string | undefined
 }
 
@@ -34,15 +34,15 @@ export interface PageSource {
 const pageSizes = { first: 500, fast: 10_000 }
 const fastPageMs = 5_000
 
-export interface PageSourceOptions<T extends KubeObject> {
-  target: ListTarget<T>
+export interface PageSourceOptions {
+  target: ListTarget
   list: ListOptions
   /** Ends every request of this source. */
   signal: AbortSignal
 }
 
 /** What has been asked for ahead waits in the socket, a bounded number of bytes, while server and client both work. */
-export function createPageSource<T extends KubeObject>(api: Api, options: PageSourceOptions<T>): PageSource {
+export function createPageSource(api: Api, options: PageSourceOptions): PageSource {
   const { target, list, signal } = options
   const subject = { verb: 'list', resource: resourceName(target.type), namespace: target.namespace }
   let ahead: { token: string; page: Promise<PageInFlight> } | undefined

@@ -34,7 +34,7 @@ function inPieces(text: string, sizes: number[]): Buffer[] {
 const metadata = { resourceVersion: '7', continue: 'next' }
 
 async function readAll(chunks: Buffer[]) {
-  const page = readPage<{ name: string }>(responseOf(chunks), request)
+  const page = readPage(responseOf(chunks), request, json => JSON.parse(json.toString()) as { name: string })
   const head = await page.head()
   const items = (await Array.fromAsync(page.batches())).flat()
   return { head, items, tail: await page.tail() }

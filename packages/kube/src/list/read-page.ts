@@ -19,11 +19,18 @@ export interface Page<T> {
   tail(): Promise<PageHead>
 }
 
-/** Decodes a page item by item; the bytes of at most one chunk and one item are held. */
-export function readPage<T>(response: KubeResponse, request: KubeRequest): Page<T> {
+/**
+ * Decodes a page item by item; the bytes of at most one chunk and one item are held. `decode` makes an object of an
+ * item's JSON; whatever it throws shows that the body is not what it should be.
+ */
+export function readPage<T>(
+  response: KubeResponse,
+  request: KubeRequest,
+  decode: (json: Buffer) => T,
+): Page<T> {
   const splitter = new ListSplitter()
   const chunks = response.body[Symbol.asyncIterator]()
-  let waiting: string[] = []
+  let waiting: Buffer[] = []
 
   /** False at the end of the body. */
   async function pull(): Promise<boolean> {
@@ -38,9 +45,9 @@ export function readPage<T>(response: KubeResponse, request: KubeRequest): Page<
     return true
   }
 
-  function decoded<R>(decode: () => R): R {
+  function decoded<R>(run: () => R): R {
     try {
-      return decode()
+      return run()
     } catch (error) {
       throw malformedBody(request, response.server, error)
     }
@@ -62,7 +69,7 @@ export function readPage<T>(response: KubeResponse, request: KubeRequest): Page<
     },
     async *batches() {
       do {
-        if (waiting.length > 0) yield decoded(() => waiting.map(json => JSON.parse(json) as T))
+        if (waiting.length > 0) yield decoded(() => waiting.map(decode))
       } while (await pull())
       if (!splitter.complete) throw cut(request)
     },

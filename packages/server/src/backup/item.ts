@@ -52,7 +52,7 @@ export interface CollectedItems extends AsyncDisposable {
   versionsOf(item: Pick<ItemRef, 'groupResource' | 'namespace' | 'name'>): readonly CollectedItem[]
   /**
    * The object's JSON with apiVersion and kind, as the server sent it. May be called from several places at once. The bytes
-   * are part of a larger block: use them and let them go. Throws CollectError when scratch cannot be read.
+   * are part of a larger block: use them and let them go. Throws ScratchError when scratch cannot be read.
    */
   load(item: CollectedItem): Promise<Uint8Array>
 }

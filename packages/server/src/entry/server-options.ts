@@ -1,3 +1,5 @@
+import type { BackupDefaults } from '../backup/prepare/prepare-backup.ts'
+
 /** What `lateen server` can be told. Durations are in milliseconds. */
 export interface ServerOptions {
   /** Where the server's objects live. */
@@ -17,8 +19,22 @@ export interface ServerOptions {
   defaultBackupStorageLocation: string
   /** Whether replicas take turns through a Lease. */
   leaderElection: boolean
-  /** How clients reach `metricsAddress`, for links to objects in filesystem locations. Default: by host and port. */
-  publicUrl?: string | undefined
+  /** How clients reach `metricsAddress`, for links to objects in filesystem locations. Without it there are none. */
+  downloadUrlBase?: string | undefined
+  /** Where running backups keep what they collect and write. Default: below the system's temporary folder. */
+  scratchFolder?: string | undefined
+  /** Backups that may run at the same time. */
+  concurrentBackups: number
+  /** Blocks of items that are worked on at the same time, by all backups together. */
+  itemBlockWorkerCount: number
+  /** Objects per page of a list; undefined lets the client choose. */
+  clientPageSize?: number | undefined
+  /** What backups get that do not say. */
+  backupDefaults: BackupDefaults
+  /** Such as `EnableAPIGroupVersions`. */
+  features: readonly string[]
+  /** Names of controllers that shall not run. */
+  disabledControllers: readonly string[]
   /** Where credentials from secrets are kept while the server runs. Default: a new folder below the system's. */
   credentialsFolder?: string | undefined
   /** What `lateen version` shows. */
@@ -27,6 +43,8 @@ export interface ServerOptions {
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof logLevels)[number]
+
+const hour = 3_600_000
 
 /** The defaults of Velero's flags, and of ours. */
 export const serverDefaults: Readonly<ServerOptions> = {
@@ -38,6 +56,22 @@ export const serverDefaults: Readonly<ServerOptions> = {
   storeValidationTimeout: 30_000,
   defaultBackupStorageLocation: 'default',
   leaderElection: false,
+  concurrentBackups: 1,
+  itemBlockWorkerCount: 8,
+  backupDefaults: {
+    ttl: 30 * 24 * hour,
+    volumeGroupSnapshotLabelKey: 'velero.io/volume-group',
+    csiSnapshotTimeout: hour / 6,
+    itemOperationTimeout: 4 * hour,
+    volumesToFsBackup: false,
+    snapshotMoveData: false,
+    storageLocation: 'default',
+    snapshotLocations: {},
+    resourceTimeout: hour / 6,
+    globalVolumePolicies: '',
+  },
+  features: [],
+  disabledControllers: [],
   version: 'v0.1.0',
 }
 
@@ -66,4 +100,39 @@ export function parseListenAddress(address: string): { host?: string; port: numb
   }
   const host = match[1] ?? match[2] ?? ''
   return host === '' ? { port } : { host, port }
+}
+
+/** What may be disabled: Velero's names, so that a command line for Velero works, whether this server has them or not. */
+const controllerNames = [
+  'backup-queue',
+  'backup',
+  'backup-operations',
+  'backup-deletion',
+  'backup-finalizer',
+  'backup-sync',
+  'download-request',
+  'gc',
+  'backup-repo',
+  'restore',
+  'restore-operations',
+  'schedule',
+  'server-status-request',
+  'restore-finalizer',
+]
+
+/** Throws `ServerOptionError` for numbers that make no sense and for controllers that nobody knows. */
+export function checkServerOptions(options: ServerOptions): void {
+  requirePositive('concurrent backups', options.concurrentBackups)
+  requirePositive('item block workers', options.itemBlockWorkerCount)
+  const unknown = options.disabledControllers.filter(name => !controllerNames.includes(name))
+  if (unknown.length === 0) return
+  throw new ServerOptionError(
+    `there is no controller ${unknown.join(', ')} to disable`,
+    `These can be disabled: ${controllerNames.join(', ')}`,
+  )
+}
+
+function requirePositive(what: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 1) return
+  throw new ServerOptionError(`the number of ${what} is ${value}`, 'It must be at least 1')
 }

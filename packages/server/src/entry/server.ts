@@ -6,11 +6,13 @@ import {
   createKubeClient,
   createManager,
   type KubeClient,
+  type Logger,
   loadKubeConfig,
   type Manager,
   type ManagerOptions,
   systemClock,
 } from '@lateen/kube'
+import { ObjectStoreError } from '@lateen/plugin'
 import { createCredentialFiles } from '../backup-store/credential-files.ts'
 import type { LocationPorts } from '../backup-store/open-location.ts'
 import { secretReader } from '../backup-store/read-secret-key.ts'
@@ -28,8 +30,9 @@ import {
   DOWNLOAD_PATH,
   type SignedDownloads,
 } from '../object-store/signed-downloads.ts'
+import { type BackupEngine, backupControllers, createBackupEngine } from './backup-controllers.ts'
 import { createLog } from './log.ts'
-import { parseListenAddress, type ServerOptions } from './server-options.ts'
+import { checkServerOptions, parseListenAddress, type ServerOptions } from './server-options.ts'
 import {
   chooseDefaultLocation,
   requireKinds,
@@ -47,6 +50,7 @@ const STOP_GRACE_MS = 5_000
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const log = createLog({ level: options.logLevel, format: options.logFormat, out: process.stderr })
   const http = parseListenAddress(options.metricsAddress)
+  checkServerOptions(options)
   const { env } = process
   const config = await loadKubeConfig({ path: options.kubeconfig, context: options.kubecontext, env })
   await using client = await createKubeClient({ config, log, userAgent: `lateen-server/${options.version}` })
@@ -71,7 +75,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
     // Links live for minutes and do not survive a restart.
     signingKey: randomBytes(32),
     clock: systemClock,
-    publicUrl: () => options.publicUrl ?? ownUrl(options, manager),
+    publicUrl: () => options.downloadUrlBase ?? noDownloadUrl(),
   })
   const readSecretKey = secretReader(client, options.namespace)
   const objectStores = createObjectStoreRegistry(
@@ -85,7 +89,9 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
         readSecretKey({ ...secret, field: 'spec.config.customerKeyEncryptionSecret' }, abort),
     }),
   )
-  register({ manager, client, options, downloads, ports: { objectStores, readSecretKey, credentialFiles } })
+  await using engine = await createBackupEngine({ client, clock: systemClock, log, options })
+  const ports = { objectStores, readSecretKey, credentialFiles }
+  register({ manager, client, options, downloads, log, ports, engine })
   await manager.run(signal)
   log.info({}, 'server stopped')
 }
@@ -114,10 +120,12 @@ interface Registration {
   client: KubeClient
   options: ServerOptions
   downloads: SignedDownloads
+  log: Logger
   ports: LocationPorts
+  engine: BackupEngine
 }
 
-function register({ manager, client, options, downloads, ports }: Registration): void {
+function register({ manager, client, options, downloads, log, ports, engine }: Registration): void {
   const { namespace } = options
   const clock = systemClock
   const gauge = createLocationStatusGauge()
@@ -137,7 +145,7 @@ function register({ manager, client, options, downloads, ports }: Registration):
       validationTimeoutMs: options.storeValidationTimeout,
     }),
   )
-  manager.addController(
+  const optional = [
     serverStatusRequestController({
       client,
       informer: manager.informer(ServerStatusRequestKind, { namespace }),
@@ -145,17 +153,22 @@ function register({ manager, client, options, downloads, ports }: Registration):
       serverVersion: options.version,
       plugins: () => installedPlugins(ports.objectStores),
     }),
-  )
+    ...backupControllers({ manager, client, clock, random: Math.random, log, options, ports }, engine),
+  ]
+  for (const controller of optional) {
+    if (!options.disabledControllers.includes(controller.name)) manager.addController(controller)
+  }
 }
 
 function installedPlugins(objectStores: ObjectStoreRegistry): { name: string; kind: string }[] {
   return objectStores.names.map(name => ({ name, kind: 'ObjectStore' }))
 }
 
-function ownUrl({ metricsAddress }: ServerOptions, manager: Manager): string {
-  const { host = 'localhost' } = parseListenAddress(metricsAddress) ?? {}
-  const name = host.includes(':') ? `[${host}]` : host
-  return `http://${name}:${manager.httpPort ?? 0}`
+function noDownloadUrl(): never {
+  throw new ObjectStoreError('INVALID_CONFIG', {
+    reason: 'this server does not know how clients reach it, so it cannot link to files in a folder',
+    hint: 'Start it with --download-url-base, such as http://lateen.velero.svc:8085',
+  })
 }
 
 function randomName(): string {

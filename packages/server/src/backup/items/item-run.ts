@@ -1,0 +1,28 @@
+import type { Backup } from '@lateen/api'
+import type { Clock, Logger } from '@lateen/kube'
+import type { BackupItemAction, ItemBlockAction } from '@lateen/plugin'
+import type { ArchiveWriter } from '../archive/archive.ts'
+import type { VolumeWork } from '../volumes/volume-work.ts'
+import type { Inclusion } from './inclusion.ts'
+import type { BackupOperation } from './item-operation.ts'
+import type { ItemRecord } from './item-record.ts'
+import type { ItemSource } from './item-source.ts'
+import type { ActionTable } from './resolve-actions.ts'
+
+/** What all items of one running backup share. */
+export interface ItemRun {
+  readonly backup: Backup
+  readonly log: Logger
+  readonly clock: Clock
+  readonly source: ItemSource
+  readonly inclusion: Inclusion
+  readonly record: ItemRecord
+  readonly itemActions: ActionTable<BackupItemAction>
+  readonly blockActions: ActionTable<ItemBlockAction>
+  readonly volumes: VolumeWork
+  readonly archive: ArchiveWriter
+  /** Operations that actions began, in order. */
+  readonly operations: BackupOperation[]
+  /** The feature `EnableCSI`. */
+  readonly csiEnabled: boolean
+}

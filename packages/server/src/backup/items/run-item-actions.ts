@@ -1,0 +1,151 @@
+import { annotationNames } from '@lateen/api'
+import type { ActionItem, BackupItemAction, BackupItemResult, ResourceIdentifier } from '@lateen/plugin'
+import { ItemError, itemFields, messageOf } from './item-error.ts'
+import { newOperation } from './item-operation.ts'
+import type { ItemRun } from './item-run.ts'
+import type { LoadedItem } from './loaded-item.ts'
+import type { ResolvedAction } from './resolve-actions.ts'
+
+/** The action that takes snapshots of claims through CSI. */
+export const csiClaimAction = 'velero.io/csi-pvc-backupper'
+const vsphereClaimAction = 'velero.io/vsphere-pvc-backupper'
+const csiPrefix = 'velero.io/csi-'
+
+/** Something that an action wants in the backup. */
+export interface AdditionalItem {
+  id: ResourceIdentifier
+  /** Whatever the filters say. */
+  mustInclude: boolean
+}
+
+export interface ItemActionsOptions {
+  run: ItemRun
+  /** Stores what an action names, before the next action runs. */
+  storeAdditional(item: AdditionalItem): Promise<void>
+  signal: AbortSignal
+}
+
+/** An item after its actions. */
+export interface ActedItem {
+  object: ActionItem
+  /** No action changed it: it may be stored as the API server sent it. */
+  unchanged: boolean
+}
+
+/** Runs the actions for an item in order. Undefined when one of them leaves it out. Throws ItemError, or the signal's reason. */
+export async function runItemActions(
+  item: LoadedItem,
+  options: ItemActionsOptions,
+): Promise<ActedItem | undefined> {
+  const { run, signal } = options
+  const { ref } = item
+  const { labels } = item.object.metadata
+  let object = item.object
+  let unchanged = true
+  for (const resolved of run.itemActions.forPlace(ref.groupResource, ref.namespace)) {
+    if (!resolved.matches(labels) || (await isHeldBack(resolved.name, { item, object }, options))) continue
+    signal.throwIfAborted()
+    const result = await execute(resolved, { item, object }, options)
+    const annotations = result.item?.metadata?.annotations
+    if (result.item === undefined || annotations?.[annotationNames.skipFromBackup] !== undefined) {
+      run.log.info({ ...itemFields(ref), action: resolved.name }, 'Left out: an action says so')
+      return undefined
+    }
+    object = result.item
+    unchanged &&= result.unchanged === true
+    noteClaimSnapshot(resolved.name, result, { item, run })
+    const mustInclude = takeMustInclude(annotations)
+    unchanged &&= mustInclude === undefined
+    noteOperation(resolved.name, result, { item, run })
+    for (const id of result.additionalItems ?? [])
+      await options.storeAdditional({ id, mustInclude: mustInclude === 'true' })
+  }
+  return { object, unchanged }
+}
+
+/** What an action says about its additional items. Removed where it is, because a restored object must not carry it. */
+function takeMustInclude(annotations: Record<string, string> | undefined): string | undefined {
+  const name = annotationNames.backupMustIncludeAdditionalItems
+  const value = annotations?.[name]
+  if (annotations !== undefined) Reflect.deleteProperty(annotations, name)
+  return value
+}
+
+interface Subject {
+  item: LoadedItem
+  object: ActionItem
+}
+
+async function execute(
+  { name, action }: ResolvedAction<BackupItemAction>,
+  { item, object }: Subject,
+  { run, signal }: ItemActionsOptions,
+): Promise<BackupItemResult> {
+  run.log.debug({ ...itemFields(item.ref), action: name }, 'Running an action')
+  try {
+    return await action.execute({ item: object, backup: run.backup, signal })
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new ItemError('ITEM_ACTION_FAILED', item.ref, {
+      reason: `the action ${name} failed: ${messageOf(cause)}`,
+      hint: 'see the cause; the item is in the next backup in which the action succeeds',
+      cause,
+    })
+  }
+}
+
+/** Whether an action that takes snapshots of claims is not to run: the feature is off, or the volume is not to be snapshot. */
+async function isHeldBack(
+  name: string,
+  { item, object }: Subject,
+  { run, signal }: ItemActionsOptions,
+): Promise<boolean> {
+  const { groupResource } = item.ref
+  const fields = { ...itemFields(item.ref), action: name }
+  if (name.startsWith(csiPrefix) && !run.csiEnabled) {
+    run.log.debug(fields, 'The action is not run: the feature EnableCSI is off')
+    return true
+  }
+  if (groupResource !== 'persistentvolumeclaims') return false
+  if (name !== csiClaimAction && name !== vsphereClaimAction) return false
+  const { take, reason } = await run.volumes.decideClaim(object, signal)
+  if (take) return false
+  run.log.info({ ...fields, reason }, 'The action is not run: no snapshot of this volume is wanted')
+  run.volumes.leaveOut(groupResource, object, { approach: 'volumeSnapshot', reason })
+  return true
+}
+
+function noteClaimSnapshot(
+  name: string,
+  { item: result, additionalItems }: BackupItemResult,
+  { item, run }: { item: LoadedItem; run: ItemRun },
+): void {
+  if (name !== csiClaimAction || result === undefined) return
+  const { annotations } = result.metadata
+  if (additionalItems === undefined && annotations?.[annotationNames.skippedNoCsiPv] === 'true') {
+    const reason = 'it is not a CSI volume'
+    run.volumes.leaveOut(item.ref.groupResource, item.object, { approach: 'csiSnapshot', reason })
+    Reflect.deleteProperty(annotations, annotationNames.skippedNoCsiPv)
+  } else {
+    run.volumes.claimTaken(item.object)
+  }
+}
+
+function noteOperation(
+  action: string,
+  { operationId, postOperationItems }: BackupItemResult,
+  { item, run }: { item: LoadedItem; run: ItemRun },
+): void {
+  if (!operationId) return
+  const { type, namespace, name } = item.ref
+  const id = { group: type.group, resource: type.plural, namespace, name }
+  const begun = {
+    backup: run.backup,
+    action,
+    item: id,
+    operationId,
+    postOperationItems,
+    now: run.clock.now(),
+  }
+  run.operations.push(newOperation(begun))
+}

@@ -1,0 +1,94 @@
+import { type Backup, BackupStorageLocationKind, VolumeSnapshotLocationKind } from '@lateen/api'
+import { isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+import type { BackupFacts } from './prepare/prepare-backup.ts'
+import type { NamespaceFacts } from './scope/scope.ts'
+
+/** Where a backup's facts are looked up. */
+export interface FactPorts {
+  client: KubeClient
+  /** Of the server's own objects. */
+  namespace: string
+  /** The ConfigMap with volume policies for all backups; empty: none. */
+  globalVolumePolicies: string
+  signal: AbortSignal
+}
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>
+}
+
+const ConfigMapKind: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+
+interface Namespace extends KubeObject {
+  status?: { phase?: string }
+}
+
+const NamespaceKind: ResourceType<Namespace> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+}
+
+const excludeLabel = 'velero.io/exclude-from-backup'
+
+/** Reads what `prepareBackup` needs to know. Throws KubeErrors when the API server does not answer. */
+export async function observeFacts(backup: Backup, ports: FactPorts): Promise<BackupFacts> {
+  const { client, namespace, signal } = ports
+  const locations = await client.resource(BackupStorageLocationKind, namespace).list({ signal }).toArray()
+  const snapshotLocations = await client
+    .resource(VolumeSnapshotLocationKind, namespace)
+    .list({ signal })
+    .toArray()
+  return { locations, snapshotLocations, ...(await observeCluster(backup, ports)) }
+}
+
+/** The facts that a cluster has without a server of ours in it. */
+export async function observeCluster(
+  backup: Backup,
+  ports: FactPorts,
+): Promise<Omit<BackupFacts, 'locations' | 'snapshotLocations'>> {
+  const { client, globalVolumePolicies, signal } = ports
+  const excluded = client.resource(NamespaceKind).list({ labelSelector: `${excludeLabel}=true`, signal })
+  // Kinds may have come and gone since the last backup.
+  await client.discovery.refresh({ signal })
+  return {
+    excludedNamespaces: (await excluded.toArray()).map(({ metadata }) => metadata.name ?? ''),
+    serverVersion: JSON.parse(await client.getRaw('/version', { signal })),
+    discovery: await client.discovery.all({ signal }),
+    policies: await configMapData(backup.spec.resourcePolicy?.name ?? '', ports),
+    globalPolicies: await configMapData(globalVolumePolicies, ports),
+  }
+}
+
+/** Every namespace, as far as filters look at it. */
+export async function observeNamespaces(
+  client: KubeClient,
+  options: { signal: AbortSignal },
+): Promise<NamespaceFacts[]> {
+  const found: NamespaceFacts[] = []
+  for await (const { metadata, status } of client.resource(NamespaceKind).list(options)) {
+    found.push({ name: metadata.name ?? '', labels: metadata.labels, phase: status?.phase ?? '' })
+  }
+  return found
+}
+
+async function configMapData(
+  name: string,
+  { client, namespace, signal }: FactPorts,
+): Promise<Record<string, string> | undefined> {
+  if (name === '') return undefined
+  try {
+    return (await client.resource(ConfigMapKind, namespace).get(name, { signal })).data ?? {}
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
