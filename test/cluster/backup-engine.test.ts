@@ -22,16 +22,12 @@ const definition = {
     group: 'engine.lateen.dev',
     scope: 'Namespaced',
     names: { kind: 'Sail', plural: 'sails', singular: 'sail' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        },
-      },
-    ],
+    versions: ['v1', 'v1beta1'].map(name => ({
+      name,
+      served: true,
+      storage: name === 'v1',
+      schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    })),
   },
 }
 
@@ -124,6 +120,8 @@ const objects: object[] = [
   },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'elsewhere', namespace: other } },
 ]
+
+const byText = (a: string, b: string) => (a < b ? -1 : 1)
 
 describe('the backup engine', { skip: given.skip }, () => {
   let client: KubeClient
@@ -274,12 +272,20 @@ describe('the backup engine', { skip: given.skip }, () => {
     })
   })
 
-  it('stores every version of an object where all versions are asked for', async () => {
-    const spec = { includedNamespaces: [namespace], includedResources: ['horizontalpodautoscalers', 'sails'] }
+  it('stores every version of an object where all versions are asked for, and else the preferred one', async () => {
+    const spec = { includedNamespaces: [namespace], includedNamespaceScopedResources: ['sails'] }
+    const jib = `namespaces/${namespace}/jib.json`
+    const base = 'resources/sails.engine.lateen.dev'
+    const preferred = [`${base}/${jib}`, `${base}/v1-preferredversion/${jib}`]
+    const sails = (paths: string[]) => paths.filter(path => path.startsWith(base)).sort(byText)
+    await takeBackup({ client, spec }, async ({ paths }) => {
+      assert.deepEqual(sails(paths), preferred)
+    })
     const features = new Set(['EnableAPIGroupVersions'])
-    await takeBackup({ client, spec, features }, async ({ paths }) => {
-      const base = 'resources/sails.engine.lateen.dev'
-      assert.ok(paths.includes(`${base}/v1-preferredversion/namespaces/${namespace}/jib.json`))
+    await takeBackup({ client, spec, features }, async ({ paths, read, outcome }) => {
+      assert.deepEqual(sails(paths), [...preferred, `${base}/v1beta1/${jib}`])
+      assert.equal((await read(`${base}/v1beta1/${jib}`)).apiVersion, 'engine.lateen.dev/v1beta1')
+      assert.deepEqual(listedAs('engine.lateen.dev/v1beta1/Sail', outcome), [`${namespace}/jib`])
     })
   })
 

@@ -67,5 +67,5 @@ function namedLocations(names: readonly string[], byName: ReadonlyMap<string, Vo
 }
 
 function notFound(name: string): string {
-  return `volumesnapshotlocations.velero.io "${name}" not found`
+  return `VolumeSnapshotLocation.velero.io "${name}" not found`
 }

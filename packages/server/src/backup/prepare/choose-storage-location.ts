@@ -48,6 +48,6 @@ function missingLocation(name: string, byServer: boolean): string {
   return (
     `an existing backup storage location was not specified at backup creation time and ${which}. ` +
     'Please address this issue (see `velero backup-location -h` for options) and create a new backup. ' +
-    `Error: backupstoragelocations.velero.io "${name}" not found`
+    `Error: BackupStorageLocation.velero.io "${name}" not found`
   )
 }

@@ -80,7 +80,6 @@ describe('defaults', () => {
       defaultVolumesToFsBackup: false,
       snapshotMoveData: false,
       storageLocation: 'default',
-      volumeSnapshotLocations: [],
       includedNamespaces: ['*'],
       excludedClusterScopedResources: ['volumesnapshotcontents.snapshot.storage.k8s.io'],
       excludedNamespaceScopedResources: ['volumesnapshots.snapshot.storage.k8s.io'],
@@ -176,7 +175,7 @@ describe('storage locations', () => {
     assert.deepEqual(errorsOf({ storageLocation: 'gone' }), [
       'an existing backup storage location was not specified at backup creation time and the default gone was not found. ' +
         'Please address this issue (see `velero backup-location -h` for options) and create a new backup. ' +
-        'Error: backupstoragelocations.velero.io "gone" not found',
+        'Error: BackupStorageLocation.velero.io "gone" not found',
     ])
     assert.match(
       errorsOf({}, { facts: { locations: [] } }).join(),
@@ -211,9 +210,9 @@ describe('snapshot locations', () => {
     assert.deepEqual(validationErrors, [])
     assert.deepEqual(
       snapshotLocations.map(({ metadata }) => metadata.name),
-      backup.spec.volumeSnapshotLocations,
+      backup.spec.volumeSnapshotLocations ?? [],
     )
-    return backup.spec.volumeSnapshotLocations
+    return backup.spec.volumeSnapshotLocations ?? []
   }
 
   it('are the only one of each provider', () => {
@@ -240,14 +239,14 @@ describe('snapshot locations', () => {
       'provider aws has more than one possible volume snapshot location, and none were specified explicitly or as a default',
     ])
     assert.deepEqual(errorsOf({}, given([one, two], { aws: 'gone' })), [
-      'error getting volume snapshot location named gone: volumesnapshotlocations.velero.io "gone" not found',
+      'error getting volume snapshot location named gone: VolumeSnapshotLocation.velero.io "gone" not found',
     ])
   })
 
   it('must exist, one for each provider', () => {
     assert.deepEqual(errorsOf({ volumeSnapshotLocations: ['gone', 'one', 'two'] }, given([one, two])), [
       'a VolumeSnapshotLocation CRD for the location gone with the name specified in the backup spec needs to be created ' +
-        'before this snapshot can be executed. Error: volumesnapshotlocations.velero.io "gone" not found',
+        'before this snapshot can be executed. Error: VolumeSnapshotLocation.velero.io "gone" not found',
       'more than one VolumeSnapshotLocation name specified for provider aws: two; unexpected name was one',
     ])
   })
@@ -272,8 +271,8 @@ describe('filters', () => {
     assert.deepEqual(prepare({ includedResources: ['vs'] }).backup.spec.excludedResources, [contents])
     const spec = { includedNamespaceScopedResources: [snapshots], includedClusterScopedResources: [contents] }
     const prepared = prepare(spec).backup.spec
-    assert.deepEqual(prepared.excludedNamespaceScopedResources, [])
-    assert.deepEqual(prepared.excludedClusterScopedResources, [])
+    assert.equal(prepared.excludedNamespaceScopedResources, undefined)
+    assert.equal(prepared.excludedClusterScopedResources, undefined)
   })
 
   it('must be of one style', () => {
@@ -407,9 +406,9 @@ describe('policies', () => {
 
   it('must exist', () => {
     assert.deepEqual(errorsOf({ resourcePolicy }, { defaults: global }), [
-      'invalid resource policies: fail to get ResourcePolicies velero/rules ConfigMap: configmaps "rules" not found',
+      'invalid resource policies: fail to get ResourcePolicies velero/rules ConfigMap: ConfigMap "rules" not found',
       'invalid resource policies: fail to get global backup volume policies ConfigMap velero/all-backups: ' +
-        'configmaps "all-backups" not found',
+        'ConfigMap "all-backups" not found',
     ])
   })
 

@@ -101,7 +101,7 @@ export function prepareBackup({ backup, facts, defaults, now }: PrepareBackupOpt
     ...withSpecDefaults(given, defaults),
     ...filters.lists,
     storageLocation: location.name,
-    ...(snapshots.locations && { volumeSnapshotLocations: namesOf(snapshots.locations) }),
+    ...(snapshots.locations?.length && { volumeSnapshotLocations: namesOf(snapshots.locations) }),
   }
   const metadata = preparedMetadata(backup.metadata, { spec, facts, defaults })
   return {

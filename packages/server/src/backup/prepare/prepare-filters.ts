@@ -50,62 +50,59 @@ function mixedFilters(spec: BackupSpec): string[] {
 }
 
 function oldLists(spec: BackupSpec, resolve: ResolveResource): PreparedFilters {
-  const { includedResources: included, excludedResources: excluded } = spec
-  const problems = listProblems(included ?? [], excluded ?? [])
-  const lists = {
-    excludedResources: withExclusions({
-      included,
-      excluded,
-      added: [excludedUnlessNamed.inNamespaces, excludedUnlessNamed.inCluster],
-      resolve,
-    }),
-  }
-  const errors = problems.map(problem => `Invalid included/excluded resource lists: ${problem}`)
-  return { lists: errors.length > 0 ? {} : lists, errors }
+  const errors = listProblems(spec.includedResources ?? [], spec.excludedResources ?? []).map(
+    problem => `Invalid included/excluded resource lists: ${problem}`,
+  )
+  const added = missingFrom({
+    included: spec.includedResources,
+    excluded: spec.excludedResources,
+    names: [excludedUnlessNamed.inNamespaces, excludedUnlessNamed.inCluster],
+    resolve,
+  })
+  if (errors.length > 0 || added.length === 0) return { lists: {}, errors }
+  return { lists: { excludedResources: [...(spec.excludedResources ?? []), ...added] }, errors }
 }
 
 function scopedLists(spec: BackupSpec, resolve: ResolveResource): PreparedFilters {
-  const { includedClusterScopedResources, excludedClusterScopedResources } = spec
-  const { includedNamespaceScopedResources, excludedNamespaceScopedResources } = spec
-  const clusterErrors = scopedListProblems(
-    includedClusterScopedResources ?? [],
-    excludedClusterScopedResources ?? [],
-  ).map(problem => `Invalid cluster-scoped included/excluded resource lists: ${problem}`)
-  const namespaceErrors = scopedListProblems(
-    includedNamespaceScopedResources ?? [],
-    excludedNamespaceScopedResources ?? [],
-  ).map(problem => `Invalid namespace-scoped included/excluded resource lists: ${problem}`)
+  const cluster = clusterLists(spec, resolve)
+  const namespaced = namespacedLists(spec, resolve)
   return {
-    lists: {
-      ...(clusterErrors.length === 0 && {
-        excludedClusterScopedResources: withExclusions({
-          included: includedClusterScopedResources,
-          excluded: excludedClusterScopedResources,
-          added: [excludedUnlessNamed.inCluster],
-          resolve,
-        }),
-      }),
-      ...(namespaceErrors.length === 0 && {
-        excludedNamespaceScopedResources: withExclusions({
-          included: includedNamespaceScopedResources,
-          excluded: excludedNamespaceScopedResources,
-          added: [excludedUnlessNamed.inNamespaces],
-          resolve,
-        }),
-      }),
-    },
-    errors: [...clusterErrors, ...namespaceErrors],
+    lists: { ...cluster.lists, ...namespaced.lists },
+    errors: [...cluster.errors, ...namespaced.errors],
   }
 }
 
-interface Exclusions {
+function clusterLists(spec: BackupSpec, resolve: ResolveResource): PreparedFilters {
+  const { includedClusterScopedResources: included, excludedClusterScopedResources: excluded } = spec
+  const errors = scopedListProblems(included ?? [], excluded ?? []).map(
+    problem => `Invalid cluster-scoped included/excluded resource lists: ${problem}`,
+  )
+  const added = missingFrom({ included, excluded, names: [excludedUnlessNamed.inCluster], resolve })
+  if (errors.length > 0 || added.length === 0) return { lists: {}, errors }
+  return { lists: { excludedClusterScopedResources: [...(excluded ?? []), ...added] }, errors }
+}
+
+function namespacedLists(spec: BackupSpec, resolve: ResolveResource): PreparedFilters {
+  const { includedNamespaceScopedResources: included, excludedNamespaceScopedResources: excluded } = spec
+  const errors = scopedListProblems(included ?? [], excluded ?? []).map(
+    problem => `Invalid namespace-scoped included/excluded resource lists: ${problem}`,
+  )
+  const added = missingFrom({ included, excluded, names: [excludedUnlessNamed.inNamespaces], resolve })
+  if (errors.length > 0 || added.length === 0) return { lists: {}, errors }
+  return { lists: { excludedNamespaceScopedResources: [...(excluded ?? []), ...added] }, errors }
+}
+
+interface Lists {
   included: readonly string[] | null | undefined
   excluded: readonly string[] | null | undefined
-  added: readonly string[]
+  names: readonly string[]
   resolve: ResolveResource
 }
 
-function withExclusions({ included, excluded, added, resolve }: Exclusions): string[] {
-  const named = new Set((included ?? []).map(name => resolve(name)?.groupResource ?? name))
-  return [...new Set([...(excluded ?? []), ...added.filter(name => !named.has(name))])]
+/** Those of the names that neither list has. */
+function missingFrom({ included, excluded, names, resolve }: Lists): string[] {
+  const present = new Set(included?.map(name => resolve(name)?.groupResource ?? name)).union(
+    new Set(excluded),
+  )
+  return names.filter(name => !present.has(name))
 }

@@ -78,7 +78,7 @@ type ReadOptions = typeof ownTexts & { where: string; data: ConfigMapData }
 
 function read({ where, data, get, read: reading, validate }: ReadOptions): Reading {
   if (data === undefined) {
-    return { errors: [`${get(where)}: configmaps ${JSON.stringify(where.split('/').at(-1))} not found`] }
+    return { errors: [`${get(where)}: ConfigMap ${JSON.stringify(where.split('/').at(-1))} not found`] }
   }
   const [text, ...others] = Object.values(data)
   if (text === undefined || others.length > 0) {

@@ -28,7 +28,7 @@ export interface ScopeFacts {
  * they are not.
  */
 export function resolveScope({ backup, policies, discovery, namespaces: existing }: ScopeFacts): BackupScope {
-  const spec = backup.spec ?? {}
+  const { spec } = backup
   const resolve = resourceResolver(discovery)
   const fine = resolveFineFilters(policies, resolve)
   const taken = resolveNamespaces({

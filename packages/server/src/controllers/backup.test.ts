@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Backup, BackupKind, type BackupPhase } from '@lateen/api'
+import { phaseAfterWork } from '../backup/perform-backup.ts'
+import { nextStep } from './backup.ts'
+import { finalized } from './backup-finalizer.ts'
+
+const backupPhases: readonly BackupPhase[] = BackupKind.phases?.phases ?? []
+
+const backup = (phase: BackupPhase | undefined, annotations: Record<string, string> = {}): Backup => ({
+  apiVersion: 'velero.io/v1',
+  kind: 'Backup',
+  metadata: { name: 'nightly', namespace: 'velero', annotations },
+  spec: {},
+  ...(phase && { status: { phase } }),
+})
+
+describe('The backup controller', () => {
+  it('starts what is ready, and leaves alone what it is working on', () => {
+    assert.deepEqual(nextStep(backup('ReadyToStart'), false), { type: 'start' })
+    assert.deepEqual(nextStep(backup('ReadyToStart'), true), { type: 'ignore' })
+    assert.deepEqual(nextStep(backup('InProgress'), true), { type: 'ignore' })
+  })
+
+  it('fails what a server left in progress that is gone', () => {
+    assert.deepEqual(nextStep(backup('InProgress'), false), { type: 'fail-interrupted' })
+  })
+
+  it('goes on removing what a failed backup left in the bucket', () => {
+    assert.deepEqual(nextStep(backup('Failed', { 'lateen.dev/leftovers': 'true' }), false), {
+      type: 'remove-leftovers',
+    })
+  })
+
+  it('has nothing to do in all other phases, or without a backup', () => {
+    const own = new Set<BackupPhase>(['ReadyToStart', 'InProgress'])
+    for (const phase of [undefined, ...backupPhases].filter(
+      phase => phase === undefined || !own.has(phase),
+    )) {
+      assert.deepEqual(nextStep(backup(phase), false), { type: 'ignore' }, phase)
+    }
+    assert.deepEqual(nextStep(undefined, false), { type: 'ignore' })
+  })
+})
+
+describe('After its work a backup', () => {
+  const after = (errors: number, unfinishedOperations: number, failureReason?: string) =>
+    phaseAfterWork({ status: { errors, ...(failureReason && { failureReason }) }, unfinishedOperations })
+
+  it('is finalized, or waits for the operations of plugins', () => {
+    assert.equal(after(0, 0), 'Finalizing')
+    assert.equal(after(1, 0), 'FinalizingPartiallyFailed')
+    assert.equal(after(0, 1), 'WaitingForPluginOperations')
+    assert.equal(after(1, 1), 'WaitingForPluginOperationsPartiallyFailed')
+  })
+
+  it('has failed when it broke off, whatever it has done before', () => {
+    assert.equal(after(1, 1, 'the scratch space is full'), 'Failed')
+  })
+})
+
+describe('The finalizer', () => {
+  const now = Date.parse('2026-01-02T03:04:05Z')
+
+  it('ends a backup with the time, as its errors say', () => {
+    assert.deepEqual(finalized(backup('Finalizing'), now)?.status, {
+      phase: 'Completed',
+      completionTimestamp: '2026-01-02T03:04:05Z',
+    })
+    assert.equal(finalized(backup('FinalizingPartiallyFailed'), now)?.status?.phase, 'PartiallyFailed')
+  })
+
+  it('leaves other phases alone', () => {
+    for (const phase of backupPhases.filter(phase => !phase.startsWith('Finalizing'))) {
+      assert.equal(finalized(backup(phase), now), undefined, phase)
+    }
+  })
+})
