@@ -103,6 +103,15 @@ describe('the new filters', () => {
       assert.equal(scope.collects(type(name)), true, name)
   })
 
+  it('take cluster scope although snapshots are left out, which Velero does not', () => {
+    const scope = scopeOf({
+      excludedNamespaceScopedResources: ['volumesnapshots.snapshot.storage.k8s.io'],
+      excludedClusterScopedResources: ['volumesnapshotcontents.snapshot.storage.k8s.io'],
+    })
+    for (const name of ['pods', 'clusterroles', 'storageclasses', 'namespaces'])
+      assert.equal(scope.collects(type(name)), true, name)
+  })
+
   it('take cluster scope only when nothing at all is said', () => {
     const others: { spec: BackupSpec; all: boolean }[] = [
       { spec: {}, all: false },

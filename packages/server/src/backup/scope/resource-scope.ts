@@ -1,4 +1,5 @@
 import type { BackupSpec } from '@lateen/api'
+import { isExcludedUnlessNamed } from './excluded-unless-named.ts'
 import { createNameFilter, type NameFilter } from './name-filter.ts'
 import type { IncludeExcludePolicy } from './policies/resource-policies.ts'
 import { type ResolveResource, resourceFilter } from './resource-names.ts'
@@ -86,11 +87,14 @@ function newScope({ spec, policy, namespaces, resolve }: ResourceScopeFacts): Re
     policyIncludes: meant(policy?.includedClusterScopedResources, false, resolve),
     policyExcludes: meant(policy?.excludedClusterScopedResources, false, resolve),
   })
+  // Velero counts the two types that it adds to the exclusions itself, and so leaves StorageClasses and the like out of
+  // backups that were not restricted at all.
   const unrestricted =
     inCluster.included.length === 0 &&
-    inCluster.excluded.length === 0 &&
+    inCluster.excluded.every(isExcludedUnlessNamed) &&
     namespaces.all &&
-    inNamespaces.everything
+    inNamespaces.included.every(name => name === '*') &&
+    inNamespaces.excluded.every(isExcludedUnlessNamed)
   const filterFor = ({ namespaced }: ScopedType) => (namespaced ? inNamespaces : inCluster)
 
   function collects(type: ScopedType): boolean {
