@@ -3,45 +3,75 @@ import path from 'node:path'
 import { runCommand } from '../../tools/binaries/run-command.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 
-/** A program that backs up folders, as command lines. Each gets a repository of its own. */
+/** A program and what it is told. */
+export type CommandLine = readonly string[]
+
+/** A program that backs up folders, as command lines. Each has a repository of its own. */
 export interface Contender {
   name: 'lateen-repo' | 'kopia' | 'restic'
   env: NodeJS.ProcessEnv
-  create: string[]
-  snapshot(folder: string): string[]
+  create: CommandLine
+  snapshot(folder: string): CommandLine
   /** Restores the last snapshot of a folder. */
-  restore(folder: string, target: string): Promise<string[]>
+  restore(folder: string, target: string): Promise<CommandLine>
 }
 
-const password = 'bench-password'
+/** A program for repositories in Kopia's format. */
+export interface KopiaFormatContender extends Contender {
+  name: 'lateen-repo' | 'kopia'
+  /** Makes a repository that is there the contender's; nothing to run when undefined. */
+  connect: CommandLine | undefined
+  /** Looks at every entry of the index. */
+  countContents: CommandLine
+  /** Lists the last snapshot of a folder, which opens the repository and reads little. */
+  listFolder(folder: string): Promise<CommandLine>
+  /** Quick maintenance, which compacts indexes that have settled. */
+  maintainQuickly: CommandLine
+}
+
+/** The password of every repository here. */
+export const password = 'bench-password'
+
 const launcher = path.join(import.meta.dirname, '../../packages/cli/bin/lateen-repo.js')
+const quickMaintenance = path.join(import.meta.dirname, 'maintain-quickly.ts')
 
+/** All contenders, with repositories below `scratch`. */
 export async function contenders(scratch: string): Promise<Contender[]> {
-  return [await lateen(scratch), await kopia(scratch), await restic(scratch)]
+  return [...(await kopiaFormatContenders(scratch)), await restic(scratch)]
 }
 
-async function lateen(scratch: string): Promise<Contender> {
-  const passwordFile = path.join(scratch, 'password')
+/** Those that read and write Kopia's format, with the repositories `scratch/lateen-repo` and `scratch/kopia`. */
+export async function kopiaFormatContenders(scratch: string): Promise<KopiaFormatContender[]> {
   await mkdir(scratch, { recursive: true })
+  return [await lateen(scratch), await kopia(scratch)]
+}
+
+async function lateen(scratch: string): Promise<KopiaFormatContender> {
+  const passwordFile = path.join(scratch, 'password')
   await writeFile(passwordFile, password)
-  const common = ['--repo', `file://${path.join(scratch, 'lateen')}`, '--password-file', passwordFile]
+  const repository = path.join(scratch, 'lateen-repo')
+  const common = ['--repo', `file://${repository}`, '--password-file', passwordFile]
   const run = (...args: string[]) => [process.execPath, launcher, ...args, ...common]
+  const lastSnapshot = async (folder: string): Promise<string> => {
+    const [program = '', ...args] = run('list', '--json')
+    const lines = (await runCommand(program, args)).trim().split('\n')
+    const snapshots = lines.map(line => JSON.parse(line) as { id: string; source: { path: string } })
+    return snapshots.findLast(({ source }) => source.path === folder)?.id ?? ''
+  }
   return {
     name: 'lateen-repo',
     env: process.env,
     create: run('create'),
+    connect: undefined,
     snapshot: folder => run('snapshot', folder),
-    restore: async (folder, target) => {
-      const [program = '', ...args] = run('list', '--json')
-      const lines = (await runCommand(program, args)).trim().split('\n')
-      const snapshots = lines.map(line => JSON.parse(line) as { id: string; source: { path: string } })
-      const last = snapshots.findLast(({ source }) => source.path === folder)
-      return run('restore', last?.id ?? '', target)
-    },
+    restore: async (folder, target) => run('restore', await lastSnapshot(folder), target),
+    countContents: run('status'),
+    listFolder: async folder => run('ls', await lastSnapshot(folder)),
+    maintainQuickly: [process.execPath, quickMaintenance, repository, passwordFile],
   }
 }
 
-async function kopia(scratch: string): Promise<Contender> {
+async function kopia(scratch: string): Promise<KopiaFormatContender> {
   const program = await tool('kopia')
   const home = path.join(scratch, 'kopia-home')
   const repository = path.join(scratch, 'kopia')
@@ -53,17 +83,25 @@ async function kopia(scratch: string): Promise<Contender> {
     KOPIA_LOG_DIR: path.join(home, 'log'),
     KOPIA_CHECK_FOR_UPDATES: 'false',
   }
-  const cache = ['--cache-directory', path.join(home, 'cache')]
+  const where = ['filesystem', '--path', repository, '--cache-directory', path.join(home, 'cache')]
+  // Our engine makes `default` at `default` the owner, as Velero does; only the owner maintains.
+  const asOwner = ['--override-username', 'default', '--override-hostname', 'default']
+  const last = async (folder: string): Promise<{ id: string; rootEntry: { obj: string } } | undefined> => {
+    const listed = await runCommand(program, ['snapshot', 'list', folder, '--json'], { env })
+    return (JSON.parse(listed) as { id: string; rootEntry: { obj: string } }[]).at(-1)
+  }
   return {
     name: 'kopia',
     env,
-    create: [program, 'repository', 'create', 'filesystem', '--path', repository, ...cache],
+    create: [program, 'repository', 'create', ...where],
+    connect: [program, 'repository', 'connect', ...where, ...asOwner],
     snapshot: folder => [program, 'snapshot', 'create', folder, '--no-progress', '--no-auto-maintenance'],
     restore: async (folder, target) => {
-      const listed = await runCommand(program, ['snapshot', 'list', folder, '--json'], { env })
-      const last = (JSON.parse(listed) as { id: string }[]).at(-1)
-      return [program, 'snapshot', 'restore', last?.id ?? '', target, '--no-progress']
+      return [program, 'snapshot', 'restore', (await last(folder))?.id ?? '', target, '--no-progress']
     },
+    countContents: [program, 'content', 'stats'],
+    listFolder: async folder => [program, 'ls', (await last(folder))?.rootEntry.obj ?? ''],
+    maintainQuickly: [program, 'maintenance', 'run', '--no-full'],
   }
 }
 
@@ -75,20 +113,12 @@ async function restic(scratch: string): Promise<Contender> {
     RESTIC_REPOSITORY: path.join(scratch, 'restic'),
     RESTIC_CACHE_DIR: path.join(scratch, 'restic-cache'),
   }
+  const restoreLast = ['restore', 'latest', '--quiet']
   return {
     name: 'restic',
     env,
     create: [program, 'init', '--quiet'],
     snapshot: folder => [program, 'backup', '--quiet', folder],
-    restore: async (folder, target) => [
-      program,
-      'restore',
-      'latest',
-      '--quiet',
-      '--path',
-      folder,
-      '--target',
-      target,
-    ],
+    restore: async (folder, target) => [program, ...restoreLast, '--path', folder, '--target', target],
   }
 }

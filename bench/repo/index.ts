@@ -1,104 +1,91 @@
 import { rm } from 'node:fs/promises'
+import { loadavg } from 'node:os'
 import path from 'node:path'
 import { cacheFolder } from '../../tools/binaries/cache-folder.ts'
-import { type Measured, measureProcess } from '../measure-process.ts'
-import type { Goal } from '../report.ts'
 import type { BenchContext } from '../run.ts'
-import { type Contender, contenders } from './contenders.ts'
-import { type DataSet, makeDataSets, warmUp } from './make-data.ts'
+import { type Contender, contenders, password } from './contenders.ts'
+import { type DataSet, makeDataSets, makeMillionFiles, makeWideFolder, warmUp } from './make-data.ts'
+import { makeFullRepository } from './make-full-repository.ts'
+import { openingContest } from './open-full-repository.ts'
+import { measureStages } from './stages.ts'
+import { type Contest, runContest, type Step } from './steps.ts'
 
-type Name = Contender['name']
-type Results = Record<Name, Measured>
+/** `--million`: also a million files, and one folder of 200,000, which takes some ten minutes more. */
+export const flags = ['--million']
 
-/** Uploads and restores beside kopia and restic: whole processes, the same folders, each on a repository of its own. */
+/** Uploads, restores and opening beside kopia and restic: whole processes, the same folders, each on a repository of its own. */
 export async function bench(context: BenchContext): Promise<void> {
   const root = path.join(cacheFolder(), 'bench')
-  context.progress('making the data')
-  const { large, tree } = makeDataSets(path.join(root, 'data'))
   const scratch = path.join(root, 'scratch')
+  const data = path.join(root, 'data')
   await rm(scratch, { recursive: true, force: true })
-  const all = await contenders(scratch)
-  const measure = measureAll(context, { all, scratch })
-  await measure('create a repository', contender => contender.create)
-  for (const { set, goals } of [
-    { set: large, goals: { first: 1, restore: 1 } },
-    { set: tree, goals: { first: 0.5, restore: 1 } },
-  ]) {
-    await measureSet(context, { set, goals, measure, scratch })
+  const [busy = 0] = loadavg()
+  context.progress('making the data')
+  const { large, tree, small } = makeDataSets(data)
+  await benchFolder(context, { set: large, scratch, goals: { first: 1, again: 0.5, restore: 1 } })
+  await benchFolder(context, { set: tree, scratch, goals: { first: 0.5, again: 0.5, restore: 1 } })
+  const full = await makeFullRepository(data, password)
+  await runContest(context, openingContest({ full, small, scratch }))
+  if (context.flags.has('--million')) {
+    for (const set of [makeMillionFiles(data), makeWideFolder(data)]) {
+      warmUp(set)
+      await runContest(context, millionContest(set, scratch))
+    }
   }
   context.note(
-    'whole processes, repositories and data on one disk, page cache warm; contenders one after the other',
+    'whole processes, best of two runs, contenders by turns; data and repositories on one disk, page cache warm',
   )
   context.note('kopia 0.22.3 and restic as Debian has it; kopia does not fsync, lateen-repo does')
+  context.note(`the machine's load average was ${busy.toFixed(1)} before the first run`)
   await rm(scratch, { recursive: true, force: true })
 }
 
-type Measure = (
-  what: string,
-  command: (contender: Contender) => string[] | Promise<string[]>,
-) => Promise<Results>
-
-function measureAll(context: BenchContext, { all, scratch }: { all: Contender[]; scratch: string }): Measure {
-  return async (what, command) => {
-    const results: Partial<Results> = {}
-    for (const contender of all) {
-      context.progress(`${what}: ${contender.name}`)
-      const outputFile = path.join(scratch, 'output')
-      const { signal } = context
-      results[contender.name] = await measureProcess(await command(contender), {
-        signal,
-        outputFile,
-        env: contender.env,
-      })
-    }
-    return results as Results
-  }
-}
-
-interface SetPlan {
+interface FolderPlan {
   set: DataSet
-  goals: { first: number; restore: number }
-  measure: Measure
   scratch: string
+  /** The share of the peer's time that we want to take. */
+  goals: { first: number; again: number; restore: number }
 }
 
-async function measureSet(context: BenchContext, { set, goals, measure, scratch }: SetPlan): Promise<void> {
+async function benchFolder(context: BenchContext, { set, scratch, goals }: FolderPlan): Promise<void> {
   warmUp(set)
-  const first = await measure(`first upload, ${set.name}`, contender => contender.snapshot(set.folder))
-  reportTimes(context, `first upload, ${set.name}`, {
-    results: first,
-    goal: { of: 'ratio', atMost: goals.first },
+  const what = { first: `first upload, ${set.name}`, again: `again, unchanged, ${set.name}` }
+  const restored = (contender: Contender, root: string) => path.join(root, 'restored', contender.name)
+  const best = await runContest(context, {
+    scratch,
+    enter: contenders,
+    steps: [
+      create,
+      {
+        what: what.first,
+        command: contender => contender.snapshot(set.folder),
+        time: ratio(goals.first),
+        memory: ratio(1),
+      },
+      { what: what.again, command: contender => contender.snapshot(set.folder), time: ratio(goals.again) },
+      {
+        what: `restore, ${set.name}`,
+        command: (contender, place) => contender.restore(set.folder, restored(contender, place.scratch)),
+        time: ratio(goals.restore),
+        memory: ratio(1),
+      },
+    ],
   })
-  reportMemory(context, `first upload, ${set.name}`, first)
-  const again = await measure(`again, unchanged, ${set.name}`, contender => contender.snapshot(set.folder))
-  reportTimes(context, `again, unchanged, ${set.name}`, {
-    results: again,
-    goal: { of: 'ratio', atMost: 0.5 },
-  })
-  const restored = await measure(`restore, ${set.name}`, contender =>
-    contender.restore(set.folder, path.join(scratch, 'restored', contender.name)),
-  )
-  reportTimes(context, `restore, ${set.name}`, {
-    results: restored,
-    goal: { of: 'ratio', atMost: goals.restore },
-  })
-  reportMemory(context, `restore, ${set.name}`, restored)
-  await rm(path.join(scratch, 'restored'), { recursive: true, force: true })
+  await measureStages(context, { set, scratch, uploadMs: best.get(what.first)?.wallMs })
 }
 
-function reportTimes(
-  context: BenchContext,
-  what: string,
-  { results, goal }: { results: Results; goal: Goal },
-): void {
-  const ours = { value: results['lateen-repo'].wallMs, unit: 'ms' }
-  for (const name of ['kopia', 'restic'] as const) {
-    context.report({ what, ours, peer: { name, value: results[name].wallMs, unit: 'ms' }, goal })
+function millionContest(set: DataSet, scratch: string): Contest<Contender> {
+  const upload: Step<Contender> = {
+    what: `first upload, ${set.name}`,
+    command: contender => contender.snapshot(set.folder),
+    time: ratio(1),
+    memory: { of: 'ours', atMost: 512 },
   }
+  return { scratch, enter: contenders, steps: [create, upload] }
 }
 
-function reportMemory(context: BenchContext, what: string, results: Results): void {
-  const ours = { value: results['lateen-repo'].peakMiB, unit: 'MiB' }
-  const peer = { name: 'kopia', value: results.kopia.peakMiB, unit: 'MiB' }
-  context.report({ what: `${what}, peak memory`, ours, peer, goal: { of: 'ratio', atMost: 1 } })
+const create: Step<Contender> = { what: 'create a repository', command: contender => contender.create }
+
+function ratio(atMost: number) {
+  return { of: 'ratio', atMost } as const
 }

@@ -52,11 +52,22 @@ export function packPrefixOf(id: ContentId): 'p' | 'q' {
   return id.length % 2 === 1 ? 'q' : 'p'
 }
 
-/** The form used in index blobs: the letter's byte (0 for none), then the hash. */
+/** Bytes of the id in index blobs. */
+export function contentKeyLength(id: ContentId): number {
+  return 1 + (id.length >> 1)
+}
+
+/** Writes the form used in index blobs: the letter's byte (0 for none), then the hash. `into` must have room. */
+export function writeContentKey(id: ContentId, into: Buffer, start = 0): void {
+  const hasLetter = id.length % 2 === 1
+  into[start] = hasLetter ? id.charCodeAt(0) : 0
+  into.write(hasLetter ? id.slice(1) : id, start + 1, 'hex')
+}
+
+/** The form used in index blobs, in an array of its own. */
 export function contentIdToBytes(id: ContentId): Uint8Array {
-  const bytes = new Uint8Array(1 + (id.length >> 1))
-  bytes[0] = id.length % 2 === 1 ? id.charCodeAt(0) : 0
-  bytes.set(hashOf(id), 1)
+  const bytes = Buffer.alloc(contentKeyLength(id))
+  writeContentKey(id, bytes)
   return bytes
 }
 

@@ -69,10 +69,27 @@ const someEntry: fc.Arbitrary<IndexEntry> = fc.record(
   { noNullPrototype: true },
 )
 
+/** Hashes of which many begin alike, and some are the same: what a search by the first bits finds hardest. */
+const crowdedEntry: fc.Arbitrary<IndexEntry> = fc
+  .record({
+    entry: someEntry,
+    letter: fc.constantFrom('', '', '', 'g', 'k', 'z'),
+    start: fc.constantFrom('000000', '0000ff', '7fffff', '800000', 'ffffff'),
+    rest: fc.nat(60),
+  })
+  .map(({ entry, letter, start, rest }) => ({
+    ...entry,
+    contentId: parseContentId(letter + start + rest.toString(16).padStart(4, '0')),
+  }))
+
 /** What a merge must say, worked out the slow way. */
 function winners(entries: readonly IndexEntry[]): IndexEntry[] {
   const ids = [...new Set(entries.map(entry => entry.contentId))].sort()
   return ids.map(id => mergeEntries(entries.filter(entry => entry.contentId === id))!)
+}
+
+function hashed(number: number): ContentId {
+  return parseContentId(createHash('sha256').update(String(number)).digest('hex').slice(0, 32))
 }
 
 const isCorrupt = (error: unknown): boolean => error instanceof RepoError && error.code === 'CORRUPT'
@@ -118,6 +135,32 @@ describe('an index of version 2', () => {
     )
   })
 
+  it('finds each of many entries and nothing else, however their hashes crowd', () => {
+    fc.assert(
+      fc.property(fc.array(crowdedEntry, { minLength: 100, maxLength: 400 }), entries => {
+        const absent = entries.splice(0, 50)
+        const index = parseIndex(serializeIndex(entries, 2))
+        const expected = new Map(winners(entries).map(entry => [entry.contentId, entry]))
+        assert.deepEqual([...index.entries()], [...expected.values()])
+        for (const { contentId } of [...absent, ...expected.values()]) {
+          assert.deepEqual(index.get(contentId), expected.get(contentId))
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('finds each of 20,000 hashes and none of as many others', () => {
+    const entries = Array.from({ length: 20_000 }, (_, i) => ({
+      ...entryA,
+      contentId: hashed(i),
+      packOffset: i,
+    }))
+    const index = parseIndex(serializeIndex(entries, 2))
+    for (const entry of entries) assert.equal(index.get(entry.contentId)?.packOffset, entry.packOffset)
+    for (let i = 20_000; i < 40_000; i++) assert.equal(index.get(hashed(i)), undefined)
+  })
+
   it('refuses entries that its fields cannot hold', () => {
     for (const wrong of [
       { packOffset: 2 ** 30 },
@@ -128,8 +171,10 @@ describe('an index of version 2', () => {
     ]) {
       assert.throws(() => serializeIndex([{ ...entryA, ...wrong }], 2), { code: 'INVALID_ARGUMENT' })
     }
-    const otherLength = { ...entryB, contentId: parseContentId('k0a0b0c') }
-    assert.throws(() => serializeIndex([entryA, otherLength], 2), { code: 'INVALID_ARGUMENT' })
+    for (const longer of ['k0a0b0c', '001100']) {
+      const otherLength = { ...entryB, contentId: parseContentId(longer) }
+      assert.throws(() => serializeIndex([entryA, otherLength], 2), { code: 'INVALID_ARGUMENT' })
+    }
   })
 })
 

@@ -23,7 +23,7 @@ const someEntry: fc.Arbitrary<IndexEntry> = fc.record(
   },
   { noNullPrototype: true },
 )
-const someBlobs = fc.array(fc.array(someEntry, { minLength: 1, maxLength: 8 }), { maxLength: 25 })
+const someBlobs = fc.array(fc.array(someEntry, { minLength: 1, maxLength: 8 }), { maxLength: 40 })
 
 function load(set: IndexSet, blobs: ReadonlyMap<string, Uint8Array>, deletionWatermark: number): IndexSet {
   const builder = set.next({ blobNames: blobs.keys(), deletionWatermark })

@@ -1,5 +1,5 @@
 import { corrupt } from '../errors/repo-error.ts'
-import { type ContentId, contentIdToBytes } from './content-id.ts'
+import { type ContentId, contentKeyLength, writeContentKey } from './content-id.ts'
 import { type EntryRecord, emptyRecord, toIndexEntry } from './entry-record.ts'
 import { compareEntries, hiddenByWatermark, type IndexEntry } from './index-entry.ts'
 import { type KeyRange, mergeIndexes } from './merge-indexes.ts'
@@ -54,8 +54,9 @@ interface Segment {
   indexes: readonly PackIndex[]
 }
 
-// A lookup searches every segment, so few of them; merging the smallest keeps the cost of growing low.
-const mostSegments = 8
+// A lookup searches every segment, so few of them; but merging costs more than opening, so not for each one more.
+const mostSegments = 16
+const segmentsAfterMerge = 8
 
 /** An index set without blobs. */
 export function emptyIndexSet(options: ParseIndexOptions = {}): IndexSet {
@@ -78,7 +79,7 @@ function createIndexSet(
     blobNames: new Set(target.blobNames),
     deletionWatermark,
     storedEntries: segments.reduce((sum, segment) => sum + entriesIn(segment), 0),
-    get: contentId => lookUp(indexes, contentId, deletionWatermark),
+    get: createLookUp(indexes, deletionWatermark),
     records,
     *entries(walk) {
       for (const record of records(walk)) yield toIndexEntry(record)
@@ -113,9 +114,9 @@ function parseNamed(blobName: string, plaintext: Uint8Array, options: ParseIndex
 }
 
 function mergeSmallest(segments: readonly Segment[], options: ParseIndexOptions): Segment[] {
+  if (segments.length <= mostSegments) return [...segments]
   const sorted = segments.toSorted((a, b) => entriesIn(a) - entriesIn(b))
-  const excess = sorted.length - mostSegments
-  if (excess <= 0) return sorted
+  const excess = sorted.length - segmentsAfterMerge
   const small = sorted.slice(0, excess + 1)
   const inputs = small.flatMap(({ indexes }) => indexes)
   const merged = mergeIndexBlobs(inputs, { version: 2 }).map(plaintext => parseIndex(plaintext, options))
@@ -127,21 +128,26 @@ function entriesIn({ indexes }: Segment): number {
   return indexes.reduce((sum, { count }) => sum + count, 0)
 }
 
-function lookUp(
+/** Looks contents up in all indexes. An upload asks for every content and mostly finds none: that takes no memory. */
+function createLookUp(
   indexes: readonly PackIndex[],
-  contentId: ContentId,
   watermark: number,
-): IndexEntry | undefined {
-  const key = contentIdToBytes(contentId)
-  let best: EntryRecord | undefined
-  for (const index of indexes) {
-    const position = index.find(key)
-    if (position === -1) continue
-    const record = emptyRecord()
-    index.read(position, record)
-    if (best === undefined || compareEntries(record, best) > 0) best = record
+): (contentId: ContentId) => IndexEntry | undefined {
+  let key = Buffer.alloc(0)
+  return contentId => {
+    const length = contentKeyLength(contentId)
+    if (key.length !== length) key = Buffer.alloc(length)
+    writeContentKey(contentId, key)
+    let best: EntryRecord | undefined
+    for (const index of indexes) {
+      const position = index.find(key)
+      if (position === -1) continue
+      const record = emptyRecord()
+      index.read(position, record)
+      if (best === undefined || compareEntries(record, best) > 0) best = record
+    }
+    return best === undefined || hiddenByWatermark(best, watermark) ? undefined : toIndexEntry(best)
   }
-  return best === undefined || hiddenByWatermark(best, watermark) ? undefined : toIndexEntry(best)
 }
 
 function rangeOf({ prefix }: IndexWalk): KeyRange {

@@ -5,6 +5,7 @@ import type { IndexEntry } from './index-entry.ts'
 import type { IndexLayout } from './index-layout.ts'
 import { readIndexV1 } from './index-v1.ts'
 import { readIndexV2 } from './index-v2.ts'
+import { KeyFences, type PositionRange } from './key-fences.ts'
 
 /** A parsed index blob: a sorted table read in place; no object is kept per entry. */
 export interface PackIndex {
@@ -55,6 +56,8 @@ class IndexTable implements PackIndex {
   readonly #bytes: Uint8Array
   readonly #start: number
   readonly #stride: number
+  #fences: KeyFences | undefined
+  readonly #range = { low: 0, high: 0 }
 
   constructor(layout: IndexLayout) {
     this.version = layout.version
@@ -79,23 +82,29 @@ class IndexTable implements PackIndex {
 
   find(key: Uint8Array): number {
     if (key.length !== this.keyLength) return -1
-    const position = this.lowerBound(key)
+    // Most indexes are only walked and merged; those that are searched are searched often.
+    this.#fences ??= new KeyFences(this.#layout)
+    this.#fences.around(key, this.#range)
+    const position = this.#lowerBound(key, this.#range)
     return position < this.count && this.#compareAt(position, key) === 0 ? position : -1
   }
 
   lowerBound(key: Uint8Array): number {
-    let low = 0
-    let high = this.count
+    return this.#lowerBound(key, { low: 0, high: this.count })
+  }
+
+  read(position: number, into: EntryRecord): void {
+    this.#layout.read(position, into)
+  }
+
+  #lowerBound(key: Uint8Array, range: PositionRange): number {
+    let { low, high } = range
     while (low < high) {
       const middle = (low + high) >>> 1
       if (this.#compareAt(middle, key) < 0) low = middle + 1
       else high = middle
     }
     return low
-  }
-
-  read(position: number, into: EntryRecord): void {
-    this.#layout.read(position, into)
   }
 
   #at(position: number): IndexEntry {

@@ -1,12 +1,12 @@
-import { contentIdToBytes } from './content-id.ts'
-import { type EntryRecord, emptyRecord } from './entry-record.ts'
-import { compareEntries, type IndexEntry } from './index-entry.ts'
+import type { EntryRecord } from './entry-record.ts'
+import type { IndexEntry } from './index-entry.ts'
 import type { SortedRecords } from './index-layout.ts'
 import { writeIndexV1 } from './index-v1.ts'
 import { writeIndexV2 } from './index-v2.ts'
 import { mergeIndexes } from './merge-indexes.ts'
 import { type PackIndex, type ParseIndexOptions, parseIndex } from './pack-index.ts'
 import { defaultShardSize, shardOfRecord } from './shard.ts'
+import { sortedEntries } from './sorted-entries.ts'
 
 /** How indexes are written. */
 export interface WriteIndexOptions {
@@ -20,12 +20,13 @@ export interface WriteIndexOptions {
  * Throws `INVALID_ARGUMENT` for entries that the format cannot hold.
  */
 export function serializeIndex(entries: Iterable<IndexEntry>, version: 1 | 2): Uint8Array {
-  return write(sortedRecords(entries).records, version)
+  return write(sortedEntries(entries).records, version)
 }
 
 /** Like `serializeIndex`, as one plaintext per shard; empty shards are left out, no entries give no shards. */
 export function serializeShards(entries: Iterable<IndexEntry>, options: WriteIndexOptions): Uint8Array[] {
-  return writeShards(sortedRecords(entries), options)
+  const { count, records } = sortedEntries(entries)
+  return writeShards({ atMost: count, records }, options)
 }
 
 /**
@@ -86,34 +87,4 @@ function* recordsOfShard(
 
 function write(records: SortedRecords, version: 1 | 2): Uint8Array {
   return version === 1 ? writeIndexV1(records) : writeIndexV2(records)
-}
-
-function sortedRecords(entries: Iterable<IndexEntry>): BoundedRecords {
-  const winners = new Map<string, IndexEntry>()
-  for (const entry of entries) {
-    const known = winners.get(entry.contentId)
-    if (known === undefined || compareEntries(entry, known) > 0) winners.set(entry.contentId, entry)
-  }
-  const sorted = [...winners.values()].sort((a, b) => (a.contentId < b.contentId ? -1 : 1))
-  const keys = sorted.map(entry => contentIdToBytes(entry.contentId))
-  return { atMost: sorted.length, records: () => walk(sorted, keys) }
-}
-
-function* walk(sorted: readonly IndexEntry[], keys: readonly Uint8Array[]): Iterable<EntryRecord> {
-  const record = emptyRecord()
-  for (const [position, entry] of sorted.entries()) {
-    const key = keys[position] ?? contentIdToBytes(entry.contentId)
-    record.keyBytes = key
-    record.keyLength = key.length
-    record.timestamp = entry.timestamp
-    record.packBlobId = entry.packBlobId
-    record.packOffset = entry.packOffset
-    record.packedLength = entry.packedLength
-    record.originalLength = entry.originalLength
-    record.compressionId = entry.compressionId
-    record.formatVersion = entry.formatVersion
-    record.encryptionKeyId = entry.encryptionKeyId
-    record.deleted = entry.deleted
-    yield record
-  }
 }
