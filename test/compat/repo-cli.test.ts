@@ -8,6 +8,9 @@ import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { parseFormatBlob, serializeFormatBlob } from '../../packages/repo/src/format/format-blob.ts'
+import { deriveFormatKey } from '../../packages/repo/src/format/key-derivation.ts'
+import { seal, unseal } from '../../packages/repo/src/format/sealed-block.ts'
 import { systemClock } from '../../packages/repo/src/index.ts'
 import { kopiaRepoService, ObjectBackupMode } from '../../packages/repo/src/unified/index.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
@@ -322,6 +325,19 @@ describe('lateen-repo that cannot go on', () => {
     await expectFailure(ended(process.execPath, wrong, { stdin: '', env }), 4, /password/)
   })
 
+  it('names what is no repository, and a format of a later version', async () => {
+    const { run, storage } = folderRepo('later')
+    await succeed(run('create'))
+    const file = path.join(storage.path, 'kopia.repository.f')
+    const bytes = await readFile(file)
+    await writeFile(file, await ofVersion(bytes, 4))
+    await expectFailure(run('list'), 3, /format version 4.*(newer|later|upgrade|version)/i)
+    await writeFile(file, 'a letter to grandmother')
+    await expectFailure(run('list'), 3, /something else than a repository/)
+    await writeFile(file, bytes)
+    await succeed(run('list'))
+  })
+
   it('asks for no password where there is no terminal', async () => {
     const env = { PATH: process.env.PATH ?? '', HOME: root, LATEEN_REPO: `file://${root}/errors/repo` }
     await expectFailure(ended(process.execPath, [launcher, 'list'], { stdin: 'x\n', env }), 2, /no terminal/)
@@ -367,6 +383,17 @@ describe('lateen-repo that cannot go on', () => {
     assert.match(await succeed(run('verify')), /all good\n$/)
   })
 })
+
+/** The format blob of a repository with another format version in it. */
+async function ofVersion(bytes: Uint8Array, version: number): Promise<Uint8Array> {
+  const blob = parseFormatBlob(bytes)
+  const { uniqueId, keyAlgorithm } = blob
+  const key = { formatKey: await deriveFormatKey(password, uniqueId, keyAlgorithm), uniqueId }
+  const text = Buffer.from(unseal(blob.block, key)).toString()
+  assert.match(text, /"version":3/)
+  const later = Buffer.from(text.replace('"version":3', `"version":${version}`))
+  return serializeFormatBlob({ ...blob, block: seal(later, key, randomBytes(12)) })
+}
 
 function started(child: ChildProcess): Promise<boolean> {
   return new Promise(resolve => {

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -19,7 +17,7 @@ import { safetyNone } from '../../packages/repo/src/maintenance/safety.ts'
 import { createRepository, openRepository, type Repository } from '../../packages/repo/src/repository.ts'
 import { deleteSnapshots } from '../../packages/repo/src/snapshot/delete-snapshots.ts'
 import { uploadTree } from '../../packages/repo/src/snapshot/upload-tree.ts'
-import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
+import { rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { type KopiaOptions, type KopiaRepository, kopiaRepository, kopiaSkip } from './kopia.ts'
 import { listFolder, writeSourceTree } from './source-tree.ts'
 
@@ -71,6 +69,7 @@ function clockedBy(storage: BlobStorage, clock: Clock, times: Map<string, number
   return {
     description: storage.description,
     get: (id, options) => storage.get(id, options),
+    retain: (id, retention, options) => storage.retain(id, retention, options),
     delete: (id, options) => storage.delete(id, options),
     head: async (id, options) => timed(await storage.head(id, options)),
     async put(id, data, options) {
@@ -124,30 +123,6 @@ async function twoSnapshots(theirs: KopiaRepository) {
   await writeFile(path.join(source, 'new'), seededRandom(seed + 2).bytes(500_000))
   const kept = await theirs.snapshot(source)
   return { source, gone, kept }
-}
-
-const packageRoot = new URL('../../packages/repo/src/', import.meta.url).href
-const victim = `
-  import { openFilesystemStorage } from '${packageRoot}blob/filesystem.ts'
-  import { runMaintenance } from '${packageRoot}maintenance/run.ts'
-  import { safetyNone } from '${packageRoot}maintenance/safety.ts'
-  import { openRepository } from '${packageRoot}repository.ts'
-  const storage = await openFilesystemStorage({ path: process.argv[1] })
-  const repository = await openRepository({ storage, password: '${password}' })
-  console.log('ready')
-  await runMaintenance(repository, { identity: '${identity}', mode: 'full', safety: safetyNone })
-`
-
-/** Maintains a repository in a process of its own, which is killed so many milliseconds after it has begun. */
-async function killedMaintenance(folder: string, afterMs: number): Promise<void> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', victim, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'exit')
-  await Promise.race([once(child.stdout, 'data'), ended])
-  await delay(afterMs)
-  child.kill('SIGKILL')
-  await ended
 }
 
 // Contents carry whole seconds, and what was written in the second of its deletion is deleted in the next one.
@@ -318,22 +293,6 @@ describe(`maintenance and the real kopia (seed ${seed})`, { skip }, () => {
     const listed = await theirs.json<{ contentID: string }[]>(['content', 'list'])
     assert.deepEqual(new Set(ours), new Set(listed.map(({ contentID }) => contentID)))
   })
-
-  for (const killSeed of rotatingSeeds({ name: 'killed maintenance', count: 3, soakCount: 200 })) {
-    it(`ours killed at any moment leaves what kopia verifies and the next run completes (seed ${killSeed})`, async t => {
-      announceSeed(t, killSeed)
-      const theirs = await kopiaAt()
-      const { source, gone, kept } = await twoSnapshots(theirs)
-      await theirs.kopia(['snapshot', 'delete', gone, '--delete'])
-      await nextSecond()
-      await killedMaintenance(theirs.path, seededRandom(killSeed).integer(0, 150))
-      await theirs.verify()
-      await using repository = await openFolder(theirs.path)
-      await runMaintenance(repository, { identity, mode: 'full', safety: safetyNone })
-      await theirs.verify()
-      assert.deepEqual(await listFolder(await theirs.restore(kept)), await listFolder(source))
-    })
-  }
 
   it('ownership that we take is ownership for kopia', async () => {
     const theirs = await kopiaAt()

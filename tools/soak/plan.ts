@@ -6,6 +6,8 @@ export interface SoakPlan {
   /** Parts of the paths of the test files, as `tools/test/run.ts --only` takes them. */
   files: string[]
   seeds: number
+  /** The files take one seed a run: they run once for each. */
+  oneSeedPerRun?: boolean
   /** Variables beyond the seeds that the files read. */
   env?: Record<string, string>
   timeoutMinutes: number
@@ -48,6 +50,7 @@ export const soakPlans: SoakPlan[] = [
       'repositories that kopia made with every hash, cipher, splitter, compressor and format version are read, and verified by kopia after we wrote',
     files: ['test/compat/repo-matrix.test.ts'],
     seeds: 1,
+    oneSeedPerRun: true,
     timeoutMinutes: 60,
   },
   {
@@ -58,8 +61,10 @@ export const soakPlans: SoakPlan[] = [
       'test/compat/repo-upload.test.ts',
       'test/compat/repo-policy.test.ts',
       'test/compat/repo-maintenance.test.ts',
+      'test/compat/repo-edges.test.ts',
     ],
     seeds: 5,
+    oneSeedPerRun: true,
     timeoutMinutes: 60,
   },
   {
@@ -75,9 +80,33 @@ export const soakPlans: SoakPlan[] = [
   },
   {
     name: 'both-at-once',
-    shows: 'kopia and Lateen verify and restore what both wrote to one repository at the same time',
-    files: ['test/compat/repo-both-at-once.test.ts', 'test/compat/repo-together.test.ts'],
+    shows:
+      'kopia and Lateen verify and restore what both wrote to one repository and maintained at the same time',
+    files: ['test/compat/repo-both-at-once.test.ts'],
     seeds: 20,
     timeoutMinutes: 60,
+  },
+  {
+    name: 'storage-faults',
+    shows:
+      'nothing is lost when the storage fails, throttles, times out, gives half bodies or stale lists during any act, and the next one succeeds',
+    files: ['test/compat/repo-faults.test.ts'],
+    seeds: 300,
+    timeoutMinutes: 120,
+  },
+  {
+    name: 's3-faults',
+    shows: 'the engine over the real S3 client outlasts a network that resets, cuts, stalls and throttles',
+    files: ['test/cluster/repo-s3-faults.test.ts'],
+    seeds: 100,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'clock-jumps',
+    shows:
+      'a clock that is set during uploads, deletions and maintenance ends them with one error or does no harm',
+    files: ['test/compat/repo-clock-jumps.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 120,
   },
 ]

@@ -50,9 +50,26 @@ async function soak(plan: SoakPlan): Promise<SoakResult> {
     LATEEN_SOAK_FROM: `${firstSeed}`,
   }
   const started = new Date()
-  const { exitCode, output } = await runTests(plan, env)
+  const { exitCode, output } = plan.oneSeedPerRun
+    ? await runForEach(plan, env, { firstSeed, seeds })
+    : await runTests(plan, env)
   const seconds = (Date.now() - started.getTime()) / 1000
   return { plan, machine: describeMachine(), started, seconds, firstSeed, seeds, exitCode, output }
+}
+
+async function runForEach(
+  plan: SoakPlan,
+  env: NodeJS.ProcessEnv,
+  { firstSeed, seeds }: { firstSeed: number; seeds: number },
+): Promise<{ exitCode: number; output: string }> {
+  const all = { exitCode: 0, output: '' }
+  for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
+    const { exitCode, output } = await runTests(plan, { ...env, LATEEN_SEED: `${seed}` })
+    all.exitCode = Math.max(all.exitCode, exitCode)
+    // Of runs that passed the summary is enough.
+    all.output += exitCode === 0 ? output.slice(output.lastIndexOf('ℹ tests')) : output
+  }
+  return all
 }
 
 function runTests(plan: SoakPlan, env: NodeJS.ProcessEnv): Promise<{ exitCode: number; output: string }> {

@@ -27,6 +27,11 @@ describe('printSoakReport', () => {
     assert.ok(!report.includes('✔ fine'))
   })
 
+  it('adds up the summaries of several runs', () => {
+    const report = printSoakReport({ ...result, output: result.output.repeat(3) })
+    assert.match(report, /tests 30, pass 30, fail 0/)
+  })
+
   it('keeps the end of the output of one that failed', () => {
     const report = printSoakReport({ ...result, exitCode: 1, output: '✖ torn (seed 104)\n' })
     assert.match(report, /# Soak writer: FAILED/)

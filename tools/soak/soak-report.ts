@@ -20,7 +20,7 @@ const keptLines = 200
 export function printSoakReport(result: SoakResult): string {
   const { plan, machine, started, seconds, firstSeed, seeds, exitCode } = result
   const lines = result.output.trimEnd().split('\n')
-  const counts = lines.filter(line => /^ℹ (tests|pass|fail|cancelled|skipped) \d+$/.test(line))
+  const counts = sums(lines)
   const head = [
     `# Soak ${plan.name}: ${exitCode === 0 ? 'passed' : 'FAILED'}`,
     '',
@@ -30,9 +30,19 @@ export function printSoakReport(result: SoakResult): string {
     `- ${printMachine(machine)}`,
     `- seeds ${firstSeed} to ${firstSeed + seeds - 1}`,
     `- files matching ${plan.files.map(file => `\`${file}\``).join(', ')}`,
-    `- ${counts.map(line => line.slice(2)).join(', ') || `no summary, exit code ${exitCode}`}`,
+    `- ${[...counts].map(([name, count]) => `${name} ${count}`).join(', ') || `no summary, exit code ${exitCode}`}`,
     '',
   ]
   if (exitCode === 0) return head.join('\n')
   return [...head, '```text', ...lines.slice(-keptLines), '```', ''].join('\n')
+}
+
+/** The counts of one summary, or of several added up. */
+function sums(lines: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const line of lines) {
+    const [, name, count] = /^ℹ (tests|pass|fail|cancelled|skipped) (\d+)$/.exec(line) ?? []
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + Number(count))
+  }
+  return counts
 }

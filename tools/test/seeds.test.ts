@@ -19,6 +19,11 @@ describe('rotatingSeeds', () => {
     assert.notDeepEqual(rotatingSeeds(plan, source), rotatingSeeds(plan, source))
   })
 
+  it('counts up from a random seed when the plan says so', () => {
+    const consecutive = { ...plan, consecutive: true }
+    assert.deepEqual(rotatingSeeds(consecutive, { env: {}, randomInt: drawing(5) }), [5, 6, 7])
+  })
+
   it('runs exactly the seeds of LATEEN_SEED, soaking or not', () => {
     const env = { LATEEN_SEED: '7,0', LATEEN_SOAK: '1' }
     assert.deepEqual(rotatingSeeds(plan, { env, randomInt: drawing() }), [7, 0])

@@ -31,6 +31,8 @@ export interface SeedPlan {
   count: number
   /** Seeds in a soak run that names no number. */
   soakCount?: number
+  /** One after the other in an ordinary run too, so that what goes by the remainder of a seed gets equal shares. */
+  consecutive?: boolean
 }
 
 /** Where seeds come from; the process environment and real randomness unless a test says otherwise. */
@@ -53,16 +55,23 @@ export function rotatingSeeds(
     LATEEN_SOAK_FROM: first,
   } = source.env
   if (exactly) return exactly.split(',').map(seed => wholeNumber(plan, 'LATEEN_SEED', seed))
-  if (soak !== '1') return distinct(plan.count, () => source.randomInt(seedSpace))
-  const count = many === undefined ? (plan.soakCount ?? 100) : wholeNumber(plan, 'LATEEN_SOAK_SEEDS', many)
+  const soaking = soak === '1'
+  if (!soaking && !plan.consecutive) return distinct(plan.count, () => source.randomInt(seedSpace))
+  const count = soaking ? soakCount(plan, many) : plan.count
   const from =
-    first === undefined ? source.randomInt(seedSpace) : wholeNumber(plan, 'LATEEN_SOAK_FROM', first)
+    soaking && first !== undefined
+      ? wholeNumber(plan, 'LATEEN_SOAK_FROM', first)
+      : source.randomInt(seedSpace)
   return Array.from({ length: count }, (_, index) => (from + index) % seedSpace)
 }
 
 /** Prints, beside the test's result, how to run it again with the same seed. */
 export function announceSeed(test: Pick<TestContext, 'diagnostic' | 'name'>, seed: number): void {
   test.diagnostic(`again with LATEEN_SEED=${seed}: ${test.name}`)
+}
+
+function soakCount(plan: SeedPlan, many: string | undefined): number {
+  return many === undefined ? (plan.soakCount ?? 100) : wholeNumber(plan, 'LATEEN_SOAK_SEEDS', many)
 }
 
 function distinct(count: number, draw: () => number): number[] {

@@ -1,6 +1,5 @@
 import { randomBytes as systemRandomBytes } from 'node:crypto'
 import type { BlobStorage } from './blob/storage.ts'
-import { readOnly } from './blob/wrap/read-only.ts'
 import { type Clock, systemClock } from './clock/clock.ts'
 import { CommittedIndex } from './content/committed-index.ts'
 import type { ContentCodec } from './content/content-codec.ts'
@@ -11,6 +10,7 @@ import { PackRanges } from './content/pack-ranges.ts'
 import type { ClientIdentity } from './content/write-session.ts'
 import { createContentEncryption } from './encryption/content-encryption.ts'
 import { type RepoError, throwIfCancelled } from './errors/repo-error.ts'
+import { emptyBlobConfig } from './format/blob-config.ts'
 import type { BlobCrypto } from './format/blob-crypto.ts'
 import {
   type CreateFormatOptions,
@@ -25,6 +25,7 @@ import {
   maintenanceParamsLabels,
   serializeMaintenanceParams,
 } from './maintenance/params.ts'
+import type { RebuiltIndex } from './maintenance/rebuilt-indexes.ts'
 import { type ManifestCache, ManifestReader } from './manifest/manifest-reader.ts'
 import type { ManifestStore, ManifestWriter } from './manifest/manifest-store.ts'
 import { createManifestWriter } from './manifest/manifest-writer.ts'
@@ -36,6 +37,7 @@ import {
 } from './object/object-store.ts'
 import { pooledRandom } from './pooled-random.ts'
 import { requireStillUnlocked } from './require-still-unlocked.ts'
+import { layeredStorage, type RepositoryCache, retainingAs } from './storage-layers.ts'
 
 /** What a writing scope may do. */
 export interface RepositoryWriter {
@@ -85,10 +87,19 @@ export interface OpenRepositoryOptions {
   client?: ClientIdentity | undefined
   /** Refuses to write, whatever the storage allows. */
   readOnly?: boolean | undefined
+  /** Remembers on disk what was read; for storages that are slower than a disk. None when absent. */
+  cache?: RepositoryCache | undefined
+  /**
+   * Reads on where an index blob is damaged: its entries are taken from the packs, and this is told of each such blob.
+   * Nothing can be written then. Absent: a damaged index blob is `CORRUPT`.
+   */
+  onRebuiltIndex?: ((rebuilt: RebuiltIndex) => void) | undefined
   /** Hashes every content again after reading. */
   rehash?: boolean | undefined
   /** Keeps whole metadata packs in memory, up to this many bytes; none when absent. */
   metadataPackBytes?: number | undefined
+  /** Slices of one metadata pack that are read alone, before the next one brings the whole pack; 0 when absent. */
+  slicesBeforeWhole?: number | undefined
   /** Full packs that are not stored yet: no more bytes than this, plus one pack. */
   maxBytesInFlight?: number | undefined
   /** Reads the manifests that can be read when some cannot; `manifests.damaged` lists those. */
@@ -114,7 +125,8 @@ const defaultClient: ClientIdentity = { username: 'default', hostname: 'default'
  * `ALREADY_EXISTS` when the storage holds anything.
  */
 export async function createRepository(options: CreateRepositoryOptions): Promise<Repository> {
-  const { storage, password, format, keyAlgorithm, blobConfig, randomBytes, signal } = options
+  const { password, format, keyAlgorithm, blobConfig, randomBytes, clock = systemClock, signal } = options
+  const storage = retainingAs(options.storage, blobConfig ?? emptyBlobConfig, clock)
   const created = await createFormatBlob(storage, {
     password,
     ...(format && { format }),
@@ -131,24 +143,28 @@ export async function createRepository(options: CreateRepositoryOptions): Promis
 }
 
 /**
- * Opens the repository in a storage. Throws `NOT_A_REPOSITORY`, `BAD_PASSWORD`, `UNSUPPORTED_FORMAT`, `LOCKED`,
- * `CORRUPT`, and what the storage throws.
+ * Opens the repository in a storage. New blobs are protected from deletion where the repository says so. Throws
+ * `NOT_A_REPOSITORY`, `BAD_PASSWORD`, `UNSUPPORTED_FORMAT`, `LOCKED`, `CORRUPT`, and what the storage throws.
  */
 export async function openRepository(options: OpenRepositoryOptions): Promise<Repository> {
   const { storage, password, clock = systemClock, signal } = options
   return openWithFormat(await openFormatBlob(storage, password, { clock, signal }), options)
 }
 
-async function openWithFormat(format: OpenFormat, options: OpenRepositoryOptions): Promise<Repository> {
+/** Opens the repository in a storage whose format was opened before. Throws as `openRepository` does. */
+export async function openWithFormat(
+  format: OpenFormat,
+  options: Omit<OpenRepositoryOptions, 'password'>,
+): Promise<Repository> {
   const { clock = systemClock, client = defaultClient, randomBytes = systemRandomBytes } = options
-  const storage = options.readOnly ? readOnly(options.storage) : options.storage
   const crypto = await cryptoOf(format, pooledRandom(randomBytes))
+  const storage = await layeredStorage(options.storage, { format, crypto }, { ...options, clock })
   const beforeStaleRefresh = (signal?: AbortSignal) =>
     requireStillUnlocked(storage, format, { clock, signal })
   const index = new CommittedIndex({ storage, crypto, clock, format: format.format, beforeStaleRefresh })
   await index.refresh(options.signal)
   const codec = { ...crypto, rehash: options.rehash }
-  const ranges = new PackRanges({ storage, metadataPackBytes: options.metadataPackBytes })
+  const ranges = new PackRanges({ ...options, storage })
   return new OpenedRepository({
     ...options,
     storage,
@@ -180,7 +196,7 @@ async function cryptoOf(
   }
 }
 
-interface RepositoryParts extends OpenRepositoryOptions {
+interface RepositoryParts extends Omit<OpenRepositoryOptions, 'password'> {
   openFormat: OpenFormat
   crypto: BlobCrypto
   codec: ContentCodec

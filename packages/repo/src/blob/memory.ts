@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../clock/clock.ts'
 import { throwIfCancelled } from '../errors/repo-error.ts'
 import {
   type BlobId,
+  type BlobRetention,
   type BlobStorage,
   blobNotFound,
   joinedData,
@@ -15,12 +16,15 @@ export interface MemoryStorageOptions {
   readonly clock?: Pick<Clock, 'now'>
   /** Where the blobs are kept; two storages over one map see the same blobs. */
   readonly blobs?: Map<BlobId, StoredBlob>
+  /** Notes how blobs are to be protected instead of refusing to. */
+  readonly objectLock?: boolean
 }
 
 /** A blob as the memory storage keeps it. The bytes are never changed in place by the storage. */
 export interface StoredBlob {
   bytes: Uint8Array
   timestamp: number
+  retention?: BlobRetention | undefined
 }
 
 /** A storage in memory with its blobs in reach, for tests that damage, age or count them. */
@@ -32,6 +36,7 @@ export interface MemoryStorage extends BlobStorage {
 export function memoryStorage(options: MemoryStorageOptions = {}): MemoryStorage {
   const { clock = systemClock, blobs = new Map<BlobId, StoredBlob>() } = options
   const description = 'memory'
+  const refuse = options.objectLock ? () => {} : refuseRetention
 
   function stored(id: BlobId): StoredBlob {
     const blob = blobs.get(id)
@@ -55,8 +60,14 @@ export function memoryStorage(options: MemoryStorageOptions = {}): MemoryStorage
     },
     async put(id, data, putOptions = {}) {
       throwIfCancelled(putOptions.signal)
-      refuseRetention(id, putOptions, description)
-      blobs.set(id, { bytes: new Uint8Array(joinedData(data)), timestamp: clock.now() })
+      const { retention } = putOptions
+      refuse(id, retention, description)
+      blobs.set(id, { bytes: new Uint8Array(joinedData(data)), timestamp: clock.now(), retention })
+    },
+    async retain(id, retention, { signal } = {}) {
+      throwIfCancelled(signal)
+      refuse(id, retention, description)
+      stored(id).retention = retention
     },
     async delete(id, { signal } = {}) {
       throwIfCancelled(signal)

@@ -52,10 +52,41 @@ const transient: Explanation = {
   retryable: true,
 }
 
+// Whatever status came before: of an answer that ends in the middle nothing can be believed.
+const cutOff: Explanation = { ...transient, reason: 'the connection was cut' }
+
 const untrusted: Explanation = {
   code: 'STORAGE_FAILED',
   reason: "the server's certificate is not trusted",
   hint: 'Give the certificate of its authority.',
+  retryable: false,
+}
+
+const nobodyThere: Explanation = {
+  code: 'STORAGE_FAILED',
+  reason: 'nothing answers at the endpoint',
+  hint: 'Check the endpoint and its port, and that the server runs.',
+  retryable: true,
+}
+
+const unknownHost: Explanation = {
+  code: 'STORAGE_FAILED',
+  reason: "the name of the server's host is not known",
+  hint: 'Check the endpoint, the region and the name service of this machine.',
+  retryable: true,
+}
+
+const notTls: Explanation = {
+  code: 'STORAGE_FAILED',
+  reason: 'the server does not speak TLS',
+  hint: 'Write the endpoint with http:// if that is meant.',
+  retryable: false,
+}
+
+const noObjectLock: Explanation = {
+  code: 'INVALID_ARGUMENT',
+  reason: 'the bucket has no object lock',
+  hint: 'Use a bucket with object lock, or turn off retention for the repository.',
   retryable: false,
 }
 
@@ -75,6 +106,7 @@ const byName: Readonly<Record<string, Explanation>> = {
   AccessDenied: denied,
   AllAccessDisabled: denied,
   InvalidAccessKeyId: badCredentials,
+  XAdminUserNotFound: badCredentials,
   SignatureDoesNotMatch: badCredentials,
   ExpiredToken: badCredentials,
   ExpiredTokenException: badCredentials,
@@ -82,6 +114,8 @@ const byName: Readonly<Record<string, Explanation>> = {
   CredentialsProviderError: badCredentials,
   RequestTimeTooSkewed: clockSkew,
   RequestExpired: clockSkew,
+  ObjectLockConfigurationNotFoundError: noObjectLock,
+  InvalidBucketObjectLockConfiguration: noObjectLock,
   QuotaExceeded: full,
   XMinioStorageFull: full,
   XMinioAdminBucketQuotaExceeded: full,
@@ -95,6 +129,16 @@ const byName: Readonly<Record<string, Explanation>> = {
   OperationAborted: transient,
   TimeoutError: transient,
   SlowDown: transient,
+  ECONNRESET: cutOff,
+  EPIPE: cutOff,
+  ECONNREFUSED: nobodyThere,
+  EHOSTUNREACH: nobodyThere,
+  ENETUNREACH: nobodyThere,
+  ENOTFOUND: unknownHost,
+  EAI_AGAIN: unknownHost,
+  EPROTO: notTls,
+  ERR_SSL_WRONG_VERSION_NUMBER: notTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
   CERT_HAS_EXPIRED: untrusted,
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
   ERR_TLS_CERT_ALTNAME_INVALID: untrusted,
@@ -131,11 +175,25 @@ export function statusOf(error: unknown): number | undefined {
   return $metadata?.httpStatusCode
 }
 
+// An answer to HEAD has no body, so that the SDK makes up a name.
+const missingObjectNames: ReadonlySet<string> = new Set([
+  'NoSuchKey',
+  'NotFound',
+  'UnknownError',
+  'Unknown',
+  '404',
+])
+
+/** Whether an answer says that there is no such object, and not that something else is missing, such as bucket or access key. */
+export function isMissingObject(error: unknown): boolean {
+  return statusOf(error) === 404 && error instanceof Error && missingObjectNames.has(error.name)
+}
+
 function explanationOf(error: unknown, { writing }: S3Operation): Explanation {
-  const found = namesOf(error)
+  const named = namesOf(error)
     .map(name => byName[name])
     .find(explanation => explanation !== undefined)
-  const explanation = found ?? byStatus(statusOf(error))
+  const explanation = named ?? byStatus(statusOf(error))
   if (explanation === denied && writing) return { ...denied, code: 'READ_ONLY' }
   return explanation
 }

@@ -72,6 +72,20 @@ describe('S3 storage with a server that misbehaves', () => {
     assert.equal((await retrying(storage, impatient).get(id)).length, 1000)
   })
 
+  it('believes nothing of an error whose body ends in the middle', async test => {
+    const storage = await misbehaving(test, (_request, response) => {
+      const body = xmlError('NoSuchKey')
+      response.writeHead(404, { 'content-type': 'application/xml', 'content-length': body.length })
+      response.write(body.slice(0, 40))
+      setTimeout(() => response.destroy(), 20)
+    })
+    await assert.rejects(storage.get(id), {
+      code: 'STORAGE_FAILED',
+      retryable: true,
+      message: /: the connection was cut$/,
+    })
+  })
+
   it('gives up on a server that does not answer, or stops in the middle', async test => {
     const storage = await misbehaving(test, (request, response, count) => {
       if (request.method === 'GET' && count > 1)

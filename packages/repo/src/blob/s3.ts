@@ -11,18 +11,20 @@ import {
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
   PutObjectCommand,
+  PutObjectRetentionCommand,
   S3Client,
   type S3ClientConfig,
   type StorageClass,
 } from '@aws-sdk/client-s3'
-import { isRepoError, RepoError, throwIfCancelled } from '../errors/repo-error.ts'
-import { type S3Operation, s3Error, statusOf } from './s3-error.ts'
+import { RepoError, throwIfCancelled } from '../errors/repo-error.ts'
+import { isMissingObject, type S3Operation, s3Error, statusOf } from './s3-error.ts'
 import { parseStorageConfig, type StorageClassRule, storageClassFor } from './s3-storage-config.ts'
 import {
   type BlobData,
   type BlobId,
   type BlobMetadata,
   type BlobOptions,
+  type BlobRetention,
   type BlobStorage,
   blobNotFound,
   checkRange,
@@ -137,7 +139,7 @@ class S3Storage implements BlobStorage {
 
   /** What a refused read means: no such blob, or a range that does not begin in it, which the empty rest does not. */
   async #nothingRead(id: BlobId, options: GetBlobOptions, error: unknown): Promise<Uint8Array> {
-    if (isMissingKey(error)) throw blobNotFound(id, this.description, error)
+    if (isMissingObject(error)) throw blobNotFound(id, this.description, error)
     if (statusOf(error) !== 416) throw error
     const { length } = await this.head(id, { signal: options.signal })
     if (rangeWithin(id, length, options).length === 0) return new Uint8Array()
@@ -175,6 +177,19 @@ class S3Storage implements BlobStorage {
           }),
         }),
         sent(options),
+      ),
+    )
+  }
+
+  async retain(id: BlobId, { mode, until }: BlobRetention, { signal }: BlobOptions = {}): Promise<void> {
+    throwIfCancelled(signal)
+    await this.#on(this.#operation('protect', { id, signal, writing: true }), () =>
+      this.#client.send(
+        new PutObjectRetentionCommand({
+          ...this.#named(id),
+          Retention: { Mode: mode, RetainUntilDate: new Date(until) },
+        }),
+        sent({ signal }),
       ),
     )
   }
@@ -289,17 +304,9 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
   } catch (error) {
-    if (isMissingKey(error)) return undefined
+    if (isMissingObject(error)) return undefined
     throw error
   }
-}
-
-function isMissingKey(error: unknown): boolean {
-  return (
-    statusOf(error) === 404 &&
-    !(error instanceof Error && error.name === 'NoSuchBucket') &&
-    !isRepoError(error)
-  )
 }
 
 /** Listings have fractions where HTTP dates have none: cut off, so that a blob has one timestamp. */

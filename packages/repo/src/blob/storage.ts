@@ -45,6 +45,8 @@ export interface GetBlobOptions extends BlobOptions {
   readonly offset?: number | undefined
   /** How many bytes; to the end when not given. */
   readonly length?: number | undefined
+  /** From the storage itself, not from a copy that somebody remembers; for who has found the copy damaged. */
+  readonly fresh?: boolean | undefined
 }
 
 /** How a blob is protected from deletion by the storage itself (S3 object lock). */
@@ -91,7 +93,15 @@ export interface BlobStorage extends AsyncDisposable {
   head(id: BlobId, options?: BlobOptions): Promise<BlobMetadata>
   /** Stores a blob, replacing one of that name. */
   put(id: BlobId, data: BlobData, options?: PutBlobOptions): Promise<void>
-  /** Removes a blob; one that is not there is success. */
+  /**
+   * Protects a blob that is there until the given time, as `put` with a retention does. Storages that cannot protect blobs
+   * reject with `INVALID_ARGUMENT`.
+   */
+  retain(id: BlobId, retention: BlobRetention, options?: BlobOptions): Promise<void>
+  /**
+   * Removes a blob; one that is not there is success. A protected blob disappears too: its bytes stay with the storage as an
+   * older version.
+   */
   delete(id: BlobId, options?: BlobOptions): Promise<void>
   /**
    * Every blob whose id starts with the prefix (`''` for all), each once, in no promised order. Blobs stored or removed
@@ -160,8 +170,8 @@ export function invalidRange(id: BlobId, range: GetBlobOptions, reason: string):
 }
 
 /** For storages that cannot protect blobs: throws `INVALID_ARGUMENT` when asked to. */
-export function refuseRetention(id: BlobId, options: PutBlobOptions, storage: string): void {
-  if (options.retention === undefined) return
+export function refuseRetention(id: BlobId, retention: BlobRetention | undefined, storage: string): void {
+  if (retention === undefined) return
   throw new RepoError('INVALID_ARGUMENT', {
     message: `Cannot protect blob ${id} from deletion: ${storage} has no object lock`,
     hint: 'Use a bucket with object lock, or turn off retention for the repository.',

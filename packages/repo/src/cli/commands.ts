@@ -1,5 +1,12 @@
 import type { Command } from './command.ts'
 
+const rebuildIndexes = {
+  'rebuild-indexes': {
+    type: 'boolean',
+    help: 'where an index blob is damaged, take the index from the packs',
+  },
+} as const satisfies Command['flags']
+
 /** Every command of `lateen-repo`. What a command does is loaded when it runs. */
 export const commands: readonly Command[] = [
   {
@@ -11,6 +18,12 @@ export const commands: readonly Command[] = [
       hash: { type: 'string', value: 'NAME', help: 'content hash (BLAKE2B-256-128)' },
       encryption: { type: 'string', value: 'NAME', help: 'encryption (AES256-GCM-HMAC-SHA256)' },
       splitter: { type: 'string', value: 'NAME', help: 'splitter (DYNAMIC-4M-BUZHASH)' },
+      'retention-mode': {
+        type: 'string',
+        value: 'MODE',
+        help: 'protect blobs by object lock: GOVERNANCE or COMPLIANCE (S3)',
+      },
+      'retention-days': { type: 'string', value: 'N', help: 'for how many days' },
       velero: { type: 'boolean', help: 'for use by Velero: its marker, and its identity as owner' },
     },
     load: async () => (await import('./commands/create.ts')).create,
@@ -20,7 +33,7 @@ export const commands: readonly Command[] = [
     usage: '',
     summary: 'say what the repository is and how full',
     takes: [0, 0],
-    flags: {},
+    flags: rebuildIndexes,
     load: async () => (await import('./commands/status.ts')).status,
   },
   {
@@ -44,6 +57,7 @@ export const commands: readonly Command[] = [
     summary: 'list snapshots',
     takes: [0, 1],
     flags: {
+      ...rebuildIndexes,
       tag: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'only those with this label' },
     },
     load: async () => (await import('./commands/list.ts')).list,
@@ -54,6 +68,7 @@ export const commands: readonly Command[] = [
     summary: 'list a folder of a snapshot',
     takes: [1, 1],
     flags: {
+      ...rebuildIndexes,
       long: { type: 'boolean', help: 'show mode, owner, size and time' },
       recursive: { type: 'boolean', help: 'go into folders' },
     },
@@ -64,7 +79,7 @@ export const commands: readonly Command[] = [
     usage: 'SNAPSHOT[/PATH]',
     summary: 'print a file of a snapshot, or what is known of the snapshot',
     takes: [1, 1],
-    flags: {},
+    flags: rebuildIndexes,
     load: async () => (await import('./commands/show.ts')).show,
   },
   {
@@ -73,6 +88,7 @@ export const commands: readonly Command[] = [
     summary: 'restore a snapshot, a folder or a file of it',
     takes: [2, 2],
     flags: {
+      ...rebuildIndexes,
       'no-overwrite': { type: 'boolean', help: 'leave what exists as it is' },
       'delete-extra': { type: 'boolean', help: 'remove what the snapshot does not have' },
       'skip-unchanged': { type: 'boolean', help: 'do not write files of the same size and time' },
@@ -87,7 +103,7 @@ export const commands: readonly Command[] = [
     usage: 'SNAPSHOT[/PATH] SNAPSHOT[/PATH]',
     summary: 'print what differs between two snapshots',
     takes: [2, 2],
-    flags: {},
+    flags: rebuildIndexes,
     load: async () => (await import('./commands/diff.ts')).diff,
   },
   {
@@ -114,6 +130,11 @@ export const commands: readonly Command[] = [
     flags: {
       full: { type: 'boolean', help: 'run the full maintenance even if it is not due' },
       'dry-run': { type: 'boolean', help: 'print what would be done and do nothing' },
+      'extend-locks': {
+        type: 'string',
+        value: 'on|off',
+        help: 'from now on, extend object locks with every full maintenance, or do not',
+      },
       'take-ownership': { type: 'boolean', help: 'become the client that maintains the repository' },
     },
     load: async () => (await import('./commands/maintain.ts')).maintain,
@@ -123,7 +144,7 @@ export const commands: readonly Command[] = [
     usage: '[CONTENT]',
     summary: 'print the bytes of a content, or a line about each',
     takes: [0, 1],
-    flags: { deleted: { type: 'boolean', help: 'include deleted ones' } },
+    flags: { ...rebuildIndexes, deleted: { type: 'boolean', help: 'include deleted ones' } },
     load: async () => (await import('./commands/content-show.ts')).contentShow,
   },
   {
@@ -141,5 +162,13 @@ export const commands: readonly Command[] = [
     takes: [0, 1],
     flags: {},
     load: async () => (await import('./commands/index-show.ts')).indexShow,
+  },
+  {
+    name: 'index repair',
+    usage: '',
+    summary: 'replace damaged index blobs by what the packs say',
+    takes: [0, 0],
+    flags: { 'dry-run': { type: 'boolean', help: 'print what would be done and do nothing' } },
+    load: async () => (await import('./commands/index-repair.ts')).indexRepair,
   },
 ]

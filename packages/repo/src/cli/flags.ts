@@ -9,6 +9,12 @@ export const globalFlags = {
   's3-region': { type: 'string', value: 'NAME', help: 'S3 region (or AWS_REGION)' },
   's3-ca-file': { type: 'string', value: 'FILE', help: 'certificates to trust (or AWS_CA_BUNDLE)' },
   's3-skip-tls-verify': { type: 'boolean', help: 'accept any certificate' },
+  'cache-dir': {
+    type: 'string',
+    value: 'FOLDER',
+    help: "keep what was read, or none (or LATEEN_REPO_CACHE); S3 has one below the user's cache folder",
+  },
+  'cache-limit': { type: 'string', value: 'MB', help: 'how large the cache may grow (5000)' },
   client: { type: 'string', value: 'USER@HOST', help: 'act as this client; default@default is Velero' },
   json: { type: 'boolean', help: 'print JSON: one document, or a line for each of many' },
   quiet: { type: 'boolean', help: 'no progress and no notes' },

@@ -1,7 +1,10 @@
 import type { BlobStorage } from '../blob/storage.ts'
+import type { RebuiltIndex } from '../maintenance/rebuilt-indexes.ts'
 import type { Repository } from '../repository.ts'
 import { type CommandContext, textFlag } from './command.ts'
 import { readPassword } from './password.ts'
+import { printable } from './printable.ts'
+import { repoCacheOf } from './repo-cache-flags.ts'
 import { parseRepoLocation, type RepoLocation } from './repo-location.ts'
 import { usageError } from './usage-error.ts'
 
@@ -11,6 +14,12 @@ export interface RepositoryUse {
   readonly readOnly?: boolean
   /** Leaves out manifests that cannot be read instead of failing; for commands that report damage. */
   readonly tolerant?: boolean
+  /**
+   * Looks for damage: reads everything from the storage itself, takes damaged indexes from the packs, and tells of each.
+   */
+  readonly onRebuiltIndex?: (rebuilt: RebuiltIndex) => void
+  /** Loads what the command needs besides, while another thread is busy with the password. */
+  readonly load?: () => Promise<unknown>
 }
 
 /** Where `--repo` says the repository is. Throws `INVALID_ARGUMENT`. */
@@ -61,20 +70,36 @@ export async function withRepository<T>(
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
   const location = repoLocation(context)
+  const cache = use.onRebuiltIndex === undefined ? repoCacheOf(context, location) : undefined
   const password = await repoPassword(context)
-  const { metadataPackBytes, openRepoStorage } = await import('../unified/kopia/open-repo-storage.ts')
-  const { openRepository } = await import('../repository.ts')
+  const { metadataReads, openRepoStorage } = await import('../unified/kopia/open-repo-storage.ts')
   const { clock, signal, host, userName } = context.surroundings
   await using storage = await openRepoStorage(location, { clock, signal })
-  const repository = await openRepository({
+  const { openFormatBlob } = await import('../format/repository-format.ts')
+  const loadRest = () => Promise.all([import('../repository.ts'), use.load?.()])
+  // What cannot be loaded fails where it is awaited.
+  const whileDeriving = () => void loadRest().catch(() => {})
+  const format = await openFormatBlob(storage, password, { clock, signal, whileDeriving })
+  const [{ openWithFormat }] = await loadRest()
+  await using repository = await openWithFormat(format, {
     storage,
-    password,
     clock,
     signal,
     client: { username: userName, hostname: host },
-    metadataPackBytes: metadataPackBytes(location),
+    ...metadataReads(location),
     readOnly: use.readOnly,
+    cache,
+    onRebuiltIndex:
+      use.onRebuiltIndex ?? (context.flags['rebuild-indexes'] ? noteRebuilt(context) : undefined),
+    onIgnoredError: error => context.output.note(printable(error.message)),
     skipDamagedManifests: use.tolerant,
   })
   return await work(repository)
+}
+
+function noteRebuilt({ output }: CommandContext): (rebuilt: RebuiltIndex) => void {
+  return ({ blobId, packs, lostPacks }) => {
+    const lost = lostPacks.length === 0 ? '' : `; ${lostPacks.length} packs could not tell what they hold`
+    output.note(`the index blob ${blobId} is damaged: what it said was taken from ${packs} packs${lost}`)
+  }
 }

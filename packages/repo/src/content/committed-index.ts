@@ -66,9 +66,10 @@ export class CommittedIndex {
     return this.#set
   }
 
-  /** True when a writer must refresh before it relies on a content. */
+  /** True when a writer must refresh before it relies on a content; a clock that was set back tells no age at all. */
   isStale(): boolean {
-    return this.#frozenBy === undefined && this.#options.clock.now() - this.#refreshedAt > stalesAfter
+    const age = this.#options.clock.now() - this.#refreshedAt
+    return this.#frozenBy === undefined && Math.abs(age) > stalesAfter
   }
 
   /** The entry that counts, deleted or not, unless the watermark hides it. */

@@ -84,8 +84,15 @@ export class ContentReader implements ContentStore {
   async #readAt(entry: IndexEntry, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { codec, ranges, unindexed } = this.#options
     const { packBlobId, packOffset: offset, packedLength: length } = entry
-    const sealed = unindexed?.sealed(entry) ?? (await ranges.read({ packBlobId, offset, length }, signal))
-    return openContent(codec, entry, sealed)
+    const range = { packBlobId, offset, length }
+    const sealed = unindexed?.sealed(entry) ?? (await ranges.read(range, signal))
+    try {
+      return openContent(codec, entry, sealed)
+    } catch (error) {
+      if (!isRepoError(error, 'CORRUPT')) throw error
+      // Damaged on the way, or before a cache took it; what the storage holds decides.
+      return openContent(codec, entry, await ranges.readFresh(range, signal))
+    }
   }
 
   *#merged(prefix: string | undefined): Iterable<IndexEntry> {

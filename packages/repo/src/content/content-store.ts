@@ -1,5 +1,6 @@
 import type { ContentId } from '../index-format/content-id.ts'
 import type { IndexEntry } from '../index-format/index-entry.ts'
+import type { PackLane } from './pack-lane.ts'
 
 /** Which entries `ContentStore.entries` yields. */
 export interface EntriesOptions {
@@ -51,6 +52,13 @@ export interface ContentWriter extends ContentStore {
    * refresh, a full queue of packs). `data` is not used any more when it returns.
    */
   tryWrite(data: Uint8Array, options?: WriteContentOptions): ContentId | undefined
+  /**
+   * True when what is written may rely on the content: it is there and not marked deleted. Undefined when the indexes are
+   * too old to tell; then `refresh` first.
+   */
+  keeps(id: ContentId): boolean | undefined
+  /** Packs that somebody else fills. `recall` leads to `PackLane.close` when what was admitted so far is needed here. */
+  openLane(recall: () => Promise<void>): PackLane
   /** Marks a content deleted. Throws `CONTENT_NOT_FOUND`; a deleted one stays as it is. */
   delete(id: ContentId, signal?: AbortSignal): Promise<void>
   /** Writes a deleted content again as a live one. A live one stays as it is. Throws `CONTENT_NOT_FOUND`. */

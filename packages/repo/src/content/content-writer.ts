@@ -6,10 +6,11 @@ import { PackBuilder } from '../pack/pack-builder.ts'
 import { idOfContent, sealContent } from './content-codec.ts'
 import { ContentReader, contentNotFound } from './content-reader.ts'
 import type { ContentWriter, EntriesOptions, WriteContentOptions } from './content-store.ts'
+import { PackBuffers } from './pack-buffers.ts'
+import { lostPack, type NewContent, type OpenLane, type PackLane, PackLanes } from './pack-lane.ts'
 import { PackUploads } from './pack-uploads.ts'
-import { Slab } from './slab.ts'
 import { UnindexedBatches } from './unindexed-batches.ts'
-import { WriteBatch } from './write-batch.ts'
+import { type NewPack, WriteBatch } from './write-batch.ts'
 import { beginSession, type WriteSession } from './write-session.ts'
 import { type ContentWriterOptions, type WriterSettings, withDefaults } from './writer-settings.ts'
 
@@ -17,6 +18,11 @@ import { type ContentWriterOptions, type WriterSettings, withDefaults } from './
 export function createContentWriter(options: ContentWriterOptions): SessionWriter {
   return new SessionWriter(withDefaults(options))
 }
+
+// A pack is closed when it has its full size, which its last content may exceed.
+const packSlack = 1 << 20
+// Room for the longest content of any splitter, and for what a thread reads ahead.
+const lanePackSlack = 18 << 20
 
 /** How a content is placed in a pack when it is not simply new. */
 interface Placing extends WriteContentOptions {
@@ -31,7 +37,9 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
   readonly #reader: ContentReader
   readonly #uploads: PackUploads
   readonly #batches = new UnindexedBatches()
-  readonly #slab = new Slab()
+  readonly #buffers: PackBuffers
+  readonly #laneBuffers: PackBuffers
+  readonly #lanes: PackLanes
   #beginning: Promise<void> | undefined
   #flushing: Promise<void> = Promise.resolve()
   readonly #atomicChanges = new Set<Promise<unknown>>()
@@ -48,7 +56,19 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
       storage: settings.storage,
       maxBytes: settings.maxBytesInFlight,
       signal: settings.signal,
-      onStored: ({ packBlobId }) => this.#batches.forgetPack(packBlobId),
+      onStored: ({ packBlobId, release }) => {
+        this.#batches.forgetPack(packBlobId)
+        release?.()
+      },
+    })
+    const { maxPackSize } = settings.format
+    this.#buffers = new PackBuffers(maxPackSize + packSlack)
+    this.#laneBuffers = new PackBuffers(maxPackSize + lanePackSlack)
+    this.#lanes = new PackLanes({
+      buffers: this.#laneBuffers,
+      tryAdmit: (contents, lane) => this.#tryAdmit(contents, lane),
+      makeReady: wait => this.#makeReady(wait),
+      store: (batch, pack) => this.#store(batch, pack, this.#laneBuffers),
     })
   }
 
@@ -56,7 +76,10 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     return this.#reader.revision
   }
 
-  read(id: ContentId, signal?: AbortSignal): Promise<Uint8Array> {
+  async read(id: ContentId, signal?: AbortSignal): Promise<Uint8Array> {
+    const entry = this.#batches.find(id)
+    const pack = entry && this.#batches.packOf(entry)
+    if (pack?.isAway) await this.#lanes.callBack(pack)
     return this.#reader.read(id, signal)
   }
 
@@ -99,9 +122,36 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     const batch = this.#batches.current
     const pack = batch.packFor(id) // no await from info() to add(): that is the lock
     const state = { ...this.#stamp(known), deleted: options.again?.deleted ?? false, formatVersion }
-    batch.entries.set(id, pack.add({ contentId: id, sealed: this.#slab.keep(sealed), ...sizes, ...state }))
+    batch.entries.set(id, pack.add({ contentId: id, sealed, ...sizes, ...state }))
     if (pack.length >= maxPackSize) this.#store(batch, pack) // in the background; its index entries wait for it
     return true
+  }
+
+  openLane(recall: () => Promise<void>): PackLane {
+    return this.#lanes.open(recall)
+  }
+
+  #tryAdmit(contents: readonly NewContent[], lane: OpenLane): Uint8Array | undefined {
+    if (this.#settings.index.isStale()) return undefined
+    const { version: formatVersion } = this.#settings.format
+    const admitted = new Uint8Array(contents.length)
+    let ready = false
+    for (const [at, content] of contents.entries()) {
+      const known = this.info(content.contentId)
+      if (content.packedLength === 0 || isLive(known)) continue
+      ready ||= this.#isReady()
+      if (!ready) return undefined
+      const batch = this.#batches.current
+      lane.pack ??= { batch, builder: batch.beginAway() }
+      const entry = lane.pack.builder.place({ ...content, ...this.#stamp(known), formatVersion })
+      batch.entries.set(content.contentId, entry)
+      admitted[at] = 1
+    }
+    return admitted
+  }
+
+  keeps(id: ContentId): boolean | undefined {
+    return this.#settings.index.isStale() ? undefined : isLive(this.info(id))
   }
 
   async delete(id: ContentId, signal?: AbortSignal): Promise<void> {
@@ -138,8 +188,7 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
   }
 
   async flush(signal?: AbortSignal): Promise<void> {
-    while (this.#atomicChanges.size > 0) await Promise.allSettled(this.#atomicChanges)
-    this.#batches.closeCurrent()
+    await this.#closeBatch()
     const earlier = this.#flushing
     this.#flushing = earlier.catch(() => {}).then(() => this.#publishClosed(signal))
     await this.#flushing
@@ -156,10 +205,17 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     this.#batches.forgetAll()
   }
 
+  async #closeBatch(): Promise<void> {
+    using _ = await this.#lanes.hold()
+    while (this.#atomicChanges.size > 0) await Promise.allSettled(this.#atomicChanges)
+    this.#batches.closeCurrent()
+  }
+
   /** Packs, then the index, then the end of the session: nobody sees an entry without its pack. */
   async #publishClosed(signal: AbortSignal | undefined): Promise<void> {
     for (const batch of this.#batches.closed) {
       throwIfCancelled(signal)
+      for (const pack of batch.packs.values()) if (pack.isAway) throw lostPack(pack)
       for (const pack of batch.closeAll()) this.#store(batch, pack)
       await this.#uploads.finish([...batch.packs.keys()], signal)
       await this.#settings.index.publish([...batch.entries.values()], batch.session.id, signal)
@@ -168,10 +224,11 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     }
   }
 
-  #store(batch: WriteBatch, pack: PackBuilder): void {
+  #store(batch: WriteBatch, pack: PackBuilder, buffers = this.#buffers): void {
     batch.close(pack)
     const { packBlobId, parts: data } = pack.finish()
-    this.#uploads.start({ packBlobId, data })
+    const { room } = pack
+    this.#uploads.start({ packBlobId, data, release: () => room && buffers.give(room) })
   }
 
   async #writeAgain(id: ContentId, options: Placing): Promise<void> {
@@ -196,7 +253,8 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
   #isFlushDue(): boolean {
     if (!this.#batches.hasCurrent || this.#atomicChanges.size > 0) return false
     const { session, entries } = this.#batches.current
-    const age = this.#settings.clock.now() - session.startedAt
+    // A clock that was set, forwards or back, is compared with the storage's when the next session begins.
+    const age = Math.abs(this.#settings.clock.now() - session.startedAt)
     return age > this.#settings.flushAfter || entries.size >= this.#settings.flushEntries
   }
 
@@ -212,23 +270,22 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
 
   #begin(): Promise<void> {
     this.#beginning ??= beginSession(this.#settings)
-      .then(session =>
-        this.#batches.open(new WriteBatch(session, (prefix, { id }) => this.#newPack(prefix, id))),
-      )
+      .then(session => this.#batches.open(new WriteBatch(session, (...wanted) => this.#newPack(...wanted))))
       .finally(() => {
         this.#beginning = undefined
       })
     return this.#beginning
   }
 
-  #newPack(prefix: 'p' | 'q', sessionId: string): PackBuilder {
+  #newPack(...[prefix, session, away]: Parameters<NewPack>): PackBuilder {
     const { crypto, format, randomBytes } = this.#settings
     const name = Buffer.from(randomBytes(16)).toString('hex')
-    return new PackBuilder(`${prefix}${name}-${sessionId}`, {
-      ...crypto,
-      indexVersion: format.indexVersion,
-      randomBytes,
-    })
+    const settings = { ...crypto, indexVersion: format.indexVersion, randomBytes }
+    return new PackBuilder(
+      `${prefix}${name}-${session.id}`,
+      settings,
+      away ? undefined : this.#buffers.take(),
+    )
   }
 
   /** A marker that stays does no harm: maintenance removes it later. */

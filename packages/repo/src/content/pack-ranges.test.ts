@@ -37,14 +37,20 @@ describe('slices of one pack', () => {
 })
 
 describe('reading slices of packs', () => {
-  for (const metadataPackBytes of [0, 10_000]) {
-    const packBlobId = metadataPackBytes === 0 ? 'p1' : 'q1'
-    const how = metadataPackBytes === 0 ? 'by range' : 'out of a whole metadata pack'
-
+  for (const { packBlobId, how, ...bounds } of [
+    { packBlobId: 'p1', how: 'by range', metadataPackBytes: 0 },
+    { packBlobId: 'q1', how: 'out of a whole metadata pack', metadataPackBytes: 10_000 },
+    {
+      packBlobId: 'q1',
+      how: 'some before the whole metadata pack',
+      metadataPackBytes: 10_000,
+      slicesBeforeWhole: 2,
+    },
+  ]) {
     it(`gives each caller its bytes, ${how}`, async () => {
       const storage = memoryStorage()
       await storage.put(blobId(packBlobId), bytes)
-      const ranges = new PackRanges({ storage, metadataPackBytes })
+      const ranges = new PackRanges({ storage, ...bounds })
       const wanted = [5, 900, 0, 6].map(offset => ({ packBlobId, offset, length: 50 }))
       const read = await Promise.all(wanted.map(range => ranges.read(range)))
       assert.deepEqual(
@@ -56,7 +62,7 @@ describe('reading slices of packs', () => {
     it(`fails for a slice beyond the end, ${how}`, async () => {
       const storage = memoryStorage()
       await storage.put(blobId(packBlobId), bytes)
-      const ranges = new PackRanges({ storage, metadataPackBytes })
+      const ranges = new PackRanges({ storage, ...bounds })
       await assert.rejects(ranges.read({ packBlobId, offset: 990, length: 11 }), error =>
         isRepoError(error, 'INVALID_RANGE'),
       )
@@ -64,7 +70,7 @@ describe('reading slices of packs', () => {
 
     it(`finds a pack that comes later, ${how}`, async () => {
       const storage = memoryStorage()
-      const ranges = new PackRanges({ storage, metadataPackBytes })
+      const ranges = new PackRanges({ storage, ...bounds })
       const range = { packBlobId, offset: 1, length: 2 }
       await assert.rejects(ranges.read(range), error => isRepoError(error, 'BLOB_NOT_FOUND'))
       await storage.put(blobId(packBlobId), bytes)

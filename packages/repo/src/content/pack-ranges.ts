@@ -18,6 +18,8 @@ export interface PackRangeOptions {
   maxRead?: number | undefined
   /** Keeps whole metadata packs (`q`) up to this many bytes in memory, so that a walk of a tree needs few reads. 0: none. */
   metadataPackBytes?: number | undefined
+  /** Slices of one metadata pack that are read alone, before the next one brings the whole pack; 0 when absent. */
+  slicesBeforeWhole?: number | undefined
 }
 
 interface Waiting extends PackRange {
@@ -40,42 +42,55 @@ export class PackRanges {
   readonly #options: PackRangeOptions
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #wholePacks = new Map<string, WholePack>()
+  readonly #slicesRead = new Map<string, number>()
 
   constructor(options: PackRangeOptions) {
     this.#options = options
   }
 
+  /** The bytes of a slice from the storage itself, whatever is remembered. Throws what the storage throws. */
+  readFresh({ packBlobId, offset, length }: PackRange, signal?: AbortSignal): Promise<Uint8Array> {
+    this.#wholePacks.delete(packBlobId)
+    return this.#options.storage.get(blobId(packBlobId), { offset, length, fresh: true, signal })
+  }
+
   /** The bytes of a slice. Throws what the storage throws. */
   read(range: PackRange, signal?: AbortSignal): Promise<Uint8Array> {
-    if (this.#options.metadataPackBytes && range.packBlobId.startsWith('q'))
-      return this.#sliceOfWhole(range, signal)
+    if (this.#isWantedWhole(range.packBlobId)) return this.#sliceOfWhole(range, signal)
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
     if (this.#waiting.size === 0) setImmediate(() => this.#readWaiting())
     const list = this.#waiting.get(range.packBlobId) ?? []
     this.#waiting.set(range.packBlobId, list)
     list.push({ ...range, signal, resolve, reject })
-    return untilAborted(promise, signal)
+    return promise
+  }
+
+  #isWantedWhole(packBlobId: string): boolean {
+    const { metadataPackBytes, slicesBeforeWhole = 0 } = this.#options
+    if (!metadataPackBytes || !packBlobId.startsWith('q')) return false
+    if (slicesBeforeWhole === 0 || this.#wholePacks.has(packBlobId)) return true
+    const slices = this.#slicesRead.get(packBlobId) ?? 0
+    this.#slicesRead.set(packBlobId, slices < slicesBeforeWhole ? slices + 1 : 0)
+    return slices >= slicesBeforeWhole
   }
 
   #readWaiting(): void {
     const packs = [...this.#waiting.values()]
     this.#waiting.clear()
     for (const list of packs) {
-      for (const group of groupRanges(list, this.#options)) void this.#readGroup(group)
+      for (const together of bySignal(list)) {
+        for (const group of groupRanges(together, this.#options)) void this.#readGroup(group)
+      }
     }
   }
 
   async #readGroup(group: readonly [Waiting, ...Waiting[]]): Promise<void> {
     const [first] = group
+    const { signal } = first
     const end = Math.max(...group.map(range => range.offset + range.length))
-    const signal = group.length === 1 ? first.signal : undefined
     try {
-      const id = blobId(first.packBlobId)
-      const bytes = await this.#options.storage.get(id, {
-        offset: first.offset,
-        length: end - first.offset,
-        signal,
-      })
+      const options = { offset: first.offset, length: end - first.offset, signal }
+      const bytes = await untilAborted(this.#options.storage.get(blobId(first.packBlobId), options), signal)
       for (const { offset, length, resolve } of group) {
         resolve(bytes.subarray(offset - first.offset, offset - first.offset + length))
       }
@@ -120,6 +135,11 @@ export class PackRanges {
       total -= pack.length
     }
   }
+}
+
+/** Those who wait with the same signal together: what they read ends for all of them or for none. */
+function bySignal(list: readonly Waiting[]): Iterable<Waiting[]> {
+  return Map.groupBy(list, ({ signal }) => signal).values()
 }
 
 /** Slices of one pack in groups, each to be read at once: neighbours within the bounds, in the order of offsets. */

@@ -5,6 +5,8 @@ import { untilAborted } from './until-aborted.ts'
 export interface ClosedPack {
   readonly packBlobId: string
   readonly data: BlobData
+  /** Called when the storage has no more use for the data. */
+  release?(): void
 }
 
 /** What packs are stored with. */

@@ -1,6 +1,7 @@
 import { RepoError } from '../errors/repo-error.ts'
 import type { ContentId } from '../index-format/content-id.ts'
 import type { IndexEntry } from '../index-format/index-entry.ts'
+import type { PackBuilder } from '../pack/pack-builder.ts'
 import type { UnindexedContents } from './content-reader.ts'
 import type { WriteBatch } from './write-batch.ts'
 
@@ -51,6 +52,13 @@ export class UnindexedBatches implements UnindexedContents {
   find(id: ContentId): IndexEntry | undefined {
     const entry = this.#current?.entries.get(id)
     return entry ?? this.#closed.findLast(batch => batch.entries.has(id))?.entries.get(id)
+  }
+
+  /** The pack that holds a content and is not durable yet. */
+  packOf({ packBlobId }: IndexEntry): PackBuilder | undefined {
+    return this.#newestFirst()
+      .find(batch => batch.packs.has(packBlobId))
+      ?.packs.get(packBlobId)
   }
 
   sealed(entry: IndexEntry): Uint8Array | undefined {

@@ -3,6 +3,9 @@ import type { IndexEntry } from '../index-format/index-entry.ts'
 import type { PackBuilder } from '../pack/pack-builder.ts'
 import type { WriteSession } from './write-session.ts'
 
+/** A pack that nothing was added to yet; with `away`, one that somebody else fills. */
+export type NewPack = (prefix: 'p' | 'q', session: WriteSession, away: boolean) => PackBuilder
+
 /** What one session has written and no index shows yet: entries, and the packs that are not durable. */
 export class WriteBatch {
   readonly session: WriteSession
@@ -11,9 +14,9 @@ export class WriteBatch {
   /** Open packs and those on their way, by name. */
   readonly packs = new Map<string, PackBuilder>()
   readonly #open = new Map<'p' | 'q', PackBuilder>()
-  readonly #newPack: (prefix: 'p' | 'q', session: WriteSession) => PackBuilder
+  readonly #newPack: NewPack
 
-  constructor(session: WriteSession, newPack: (prefix: 'p' | 'q', session: WriteSession) => PackBuilder) {
+  constructor(session: WriteSession, newPack: NewPack) {
     this.session = session
     this.#newPack = newPack
   }
@@ -21,10 +24,17 @@ export class WriteBatch {
   /** The open pack that a content goes to; begins one when there is none. */
   packFor(id: ContentId): PackBuilder {
     const prefix = packPrefixOf(id)
-    const open = this.#open.get(prefix) ?? this.#newPack(prefix, this.session)
+    const open = this.#open.get(prefix) ?? this.#newPack(prefix, this.session, false)
     this.#open.set(prefix, open)
     this.packs.set(open.packBlobId, open)
     return open
+  }
+
+  /** A pack for file data that somebody else fills. */
+  beginAway(): PackBuilder {
+    const pack = this.#newPack('p', this.session, true)
+    this.packs.set(pack.packBlobId, pack)
+    return pack
   }
 
   /** Takes a pack out of the open ones: nothing is added to it any more. */
@@ -40,7 +50,7 @@ export class WriteBatch {
   }
 
   /** The bytes of a content whose pack is not durable yet. */
-  sealed({ packBlobId, contentId }: IndexEntry): Uint8Array | undefined {
-    return this.packs.get(packBlobId)?.sealedContent(contentId)
+  sealed(entry: IndexEntry): Uint8Array | undefined {
+    return this.packs.get(entry.packBlobId)?.sealedAt(entry)
   }
 }

@@ -5,9 +5,9 @@ import type { ContentEncryption } from './content-encryption.ts'
 const nonceLength = 12
 const tagLength = 16
 
-// Node's ciphers return buffers of their own, which are copied into the sealed one. Pieces of this size measured
-// fastest: the copy still finds them in the cache, and no second buffer of the content's length is needed.
-const pieceLength = 1 << 20
+// Node's ciphers return buffers of their own, which are copied into the sealed one and freed at once. Pieces of this size
+// measured fastest: the allocator hands out the same memory again and again, and it stays in the processor's cache.
+const pieceLength = 64 << 10
 
 // Node types each cipher's options apart; both take the same ones.
 const ciphers: Readonly<Record<string, 'aes-256-gcm'>> = {
@@ -49,6 +49,7 @@ interface AeadParts {
 class Aead implements ContentEncryption {
   readonly name: string
   readonly overhead = nonceLength + tagLength
+  readonly lead = nonceLength
   readonly #parts: AeadParts
 
   constructor(parts: AeadParts) {
@@ -57,17 +58,26 @@ class Aead implements ContentEncryption {
   }
 
   encrypt(plaintext: Uint8Array, iv: Uint8Array): Uint8Array {
+    const sealed = Buffer.allocUnsafeSlow(plaintext.length + this.overhead)
+    this.encryptInto(sealed, plaintext, iv)
+    return sealed
+  }
+
+  encryptInto(target: Uint8Array, plaintext: Uint8Array, iv: Uint8Array): number {
+    const { length } = plaintext
     const nonce = this.#parts.randomBytes(nonceLength)
     const cipher = createCipheriv(this.#parts.cipher, this.#keyFor(iv), nonce, { authTagLength: tagLength })
-    cipher.setAAD(iv, { plaintextLength: plaintext.length })
-    const sealed = Buffer.allocUnsafeSlow(plaintext.length + this.overhead)
-    sealed.set(nonce, 0)
-    for (let at = 0; at < plaintext.length; at += pieceLength) {
-      sealed.set(cipher.update(plaintext.subarray(at, at + pieceLength)), nonceLength + at)
+    cipher.setAAD(iv, { plaintextLength: length })
+    for (let at = 0; at < length; at += pieceLength) {
+      const piece = length <= pieceLength ? plaintext : plaintext.subarray(at, at + pieceLength)
+      const sealed = cipher.update(piece)
+      target.set(sealed, nonceLength + at)
+      free(sealed)
     }
     cipher.final()
-    sealed.set(cipher.getAuthTag(), nonceLength + plaintext.length)
-    return sealed
+    target.set(nonce, 0)
+    target.set(cipher.getAuthTag(), nonceLength + length)
+    return length + this.overhead
   }
 
   decrypt(sealed: Uint8Array, iv: Uint8Array): Uint8Array {
@@ -99,4 +109,12 @@ class Aead implements ContentEncryption {
   #keyFor(iv: Uint8Array): KeyObject {
     return createSecretKey(createHmac('sha256', this.#parts.secret).update(iv).digest())
   }
+}
+
+/**
+ * Gives back the memory of a buffer that is its only user. The collector would do so only after tens of megabytes of them,
+ * which would be more than all else that an upload needs.
+ */
+function free({ buffer, length }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0)
 }

@@ -12,6 +12,13 @@ export interface ContentEncryption {
    * inside a pack; it is authenticated, not stored.
    */
   encrypt(plaintext: Uint8Array, iv: Uint8Array): Uint8Array
+  /** Bytes of the sealed array before those that take the place of the plaintext. */
+  readonly lead: number
+  /**
+   * Seals into the start of `target` and returns the number of bytes. The plaintext may lie in `target` itself, `lead` bytes from
+   * its start, and is overwritten then.
+   */
+  encryptInto(target: Uint8Array, plaintext: Uint8Array, iv: Uint8Array): number
   /** Opens what `encrypt` sealed with the same `iv`. Throws `CORRUPT` when bytes, secret or iv do not fit together. */
   decrypt(sealed: Uint8Array, iv: Uint8Array): Uint8Array
 }
@@ -50,7 +57,13 @@ function correcting(cipher: ContentEncryption, correction: ErrorCorrection): Con
   return {
     name: cipher.name,
     overhead: cipher.overhead,
+    lead: cipher.lead,
     encrypt: (plaintext, iv) => correction.protect(cipher.encrypt(plaintext, iv)),
+    encryptInto(target, plaintext, iv) {
+      const sealed = correction.protect(cipher.encrypt(plaintext, iv))
+      target.set(sealed)
+      return sealed.length
+    },
     decrypt: (sealed, iv) => cipher.decrypt(correction.recover(sealed), iv),
   }
 }

@@ -1,4 +1,5 @@
 import { type BlobMetadata, type BlobStorage, blobId } from '../blob/storage.ts'
+import { isRepoError } from '../errors/repo-error.ts'
 import { type BlobCrypto, decryptBlob } from '../format/blob-crypto.ts'
 import { forEachParallel } from './for-each-parallel.ts'
 
@@ -22,10 +23,25 @@ export async function fetchIndexBlobs(
   source: IndexBlobSource,
   receive: (name: string, plaintext: Uint8Array) => void,
 ): Promise<void> {
-  const { storage, crypto, signal, parallel = defaultParallel } = source
+  const { signal, parallel = defaultParallel } = source
   await forEachParallel(names, { limit: parallel, signal }, async name => {
-    receive(name, decryptBlob(name, await storage.get(blobId(name), { signal }), crypto))
+    receive(name, await fetchIndexBlob(name, source))
   })
+}
+
+async function fetchIndexBlob(
+  name: string,
+  { storage, crypto, signal }: IndexBlobSource,
+): Promise<Uint8Array> {
+  const id = blobId(name)
+  const sealed = await storage.get(id, { signal })
+  try {
+    return decryptBlob(name, sealed, crypto)
+  } catch (error) {
+    if (!isRepoError(error, 'CORRUPT')) throw error
+    // Damaged on the way, or before a cache took it; what the storage holds decides.
+    return decryptBlob(name, await storage.get(id, { fresh: true, signal }), crypto)
+  }
 }
 
 /** The plaintexts of some index blobs, all of them in memory. */

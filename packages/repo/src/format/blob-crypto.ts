@@ -38,13 +38,28 @@ export function decryptBlob(
   try {
     return encryption.decrypt(bytes, blobIv(id))
   } catch (cause) {
-    throw new RepoError('CORRUPT', {
-      message: `The blob ${id} cannot be decrypted`,
-      hint: 'Run verify to see what depends on it; `index recover` rebuilds lost indexes from packs.',
-      blobId: id,
-      cause,
-    })
+    throw undecryptable(id, cause)
   }
+}
+
+const indexName = /^(x[nsr]\d|n[0-9a-f]{32})/
+
+/** Whether a blob of this name is an index. */
+export function isIndexName(id: string): boolean {
+  return indexName.test(id)
+}
+
+/** Without one of its indexes a repository does not open, so that the error says how to get in. */
+function undecryptable(id: string, cause: unknown): RepoError {
+  const what = isIndexName(id) ? 'index blob' : 'blob'
+  return new RepoError('CORRUPT', {
+    message: `The ${what} ${id} is damaged: it does not decrypt`,
+    hint: isIndexName(id)
+      ? 'Read the repository with --rebuild-indexes, which takes the index from the packs; `lateen-repo index repair` replaces the blob.'
+      : 'Run verify to see what depends on it.',
+    blobId: id,
+    cause,
+  })
 }
 
 /** The last 16 bytes of the hash in a blob's name. Throws `CORRUPT` when the name holds no hash. */

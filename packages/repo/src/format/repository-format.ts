@@ -64,6 +64,8 @@ export interface OpenFormatOptions {
   clock?: Clock
   /** The name under which this client takes part in format upgrades; its own lock does not stop it. */
   upgradeOwnerId?: string
+  /** Called while another thread derives the key, which takes as long as everything else: time for work of the caller's own. */
+  whileDeriving?: () => void
   signal?: AbortSignal | undefined
 }
 
@@ -103,7 +105,9 @@ export async function openFormatBlob(
 ): Promise<OpenFormat> {
   const { signal, clock = systemClock } = options
   const blob = parseFormatBlob(await getFormatBlob(storage, signal))
-  const formatKey = await deriveFormatKey(password, blob.uniqueId, blob.keyAlgorithm)
+  const deriving = deriveFormatKey(password, blob.uniqueId, blob.keyAlgorithm)
+  options.whileDeriving?.()
+  const formatKey = await deriving
   const key = { formatKey, uniqueId: blob.uniqueId }
   const format = parseFormatBlock(unseal(blob.block, key))
   requireUnlocked(format, { now: clock.now(), ownerId: options.upgradeOwnerId })

@@ -2,13 +2,21 @@ import { formatGoTime, type GoTime } from '../go-json/go-time.ts'
 import type { LogReport } from './clean-logs.ts'
 import type { GarbageReport } from './collect-garbage.ts'
 import type { OrphanReport } from './delete-orphans.ts'
+import type { LockReport } from './extend-locks.ts'
 import type { RewriteReport } from './rewrite-short-packs.ts'
 import type { Tally } from './tally.ts'
 
 /** What a task does, or would do, to how many things. */
 export interface Effect extends Tally {
-  verb: 'delete' | 'hide' | 'keep' | 'mark-deleted' | 'rewrite' | 'undelete' | 'write'
-  what: 'contents' | 'index-blobs' | 'log-blobs' | 'marker-blobs' | 'pack-and-session-blobs' | 'pack-blobs'
+  verb: 'delete' | 'extend' | 'hide' | 'keep' | 'mark-deleted' | 'rewrite' | 'undelete' | 'write'
+  what:
+    | 'blob-locks'
+    | 'contents'
+    | 'index-blobs'
+    | 'log-blobs'
+    | 'marker-blobs'
+    | 'pack-and-session-blobs'
+    | 'pack-blobs'
   why: string
   /** Names of the blobs, where blobs are meant. */
   blobs?: readonly string[]
@@ -81,6 +89,19 @@ export function logEffects({ deleted, kept }: LogReport): Effect[] {
       blobs: deleted.map(({ id }) => id),
     },
     { verb: 'keep', what: 'log-blobs', ...sizeOf(kept), why: 'within what the parameters keep' },
+  ])
+}
+
+/** What the extension of object locks does. */
+export function lockEffects({ extended, retention }: LockReport): Effect[] {
+  const days = retention.period / 86_400_000
+  return existing([
+    {
+      verb: 'extend',
+      what: 'blob-locks',
+      ...sizeOf(extended),
+      why: `they last another ${days} days from now`,
+    },
   ])
 }
 

@@ -89,34 +89,34 @@ function dyingAfter(changes: number, storage: MemoryStorage): BlobStorage & { di
 }
 
 describe('maintenance that is cut off', () => {
-  const [seed = 0] = rotatingSeeds({ name: 'interrupted maintenance', count: 1, soakCount: 4 })
-  it(`before a write or deletion loses nothing, and the next run completes (seed ${seed})`, async t => {
-    announceSeed(t, seed)
-    const clock = new ManualClock()
-    const { storage: template, needed } = await halfDeleted(clock)
-    clock.time += 60_000
-    // Every fourth change is cut off, others each time.
-    for (let changes = seed % 4; ; changes += 4) {
-      const blobs = new Map<BlobId, StoredBlob>(template.blobs)
-      const storage = memoryStorage({ clock, blobs })
-      const dying = dyingAfter(changes, storage)
-      const victim = await openRepository({ storage: dying, password, clock })
-      const options = { identity, mode: 'full', safety: safetyNone } as const
-      const completed = await runMaintenance(victim, options).then(
-        () => true,
-        () => false,
-      )
-      assert.equal(completed, !dying.died())
-
+  for (const seed of rotatingSeeds({ name: 'interrupted maintenance', count: 1, soakCount: 4 }))
+    it(`before a write or deletion loses nothing, and the next run completes (seed ${seed})`, async t => {
+      announceSeed(t, seed)
+      const clock = new ManualClock()
+      const { storage: template, needed } = await halfDeleted(clock)
       clock.time += 60_000
-      const fresh = await openRepository({ storage, password, clock, rehash: true })
-      for (const id of needed) await fresh.contents.read(id)
-      await runMaintenance(fresh, options)
-      for (const id of needed) await fresh.contents.read(id)
-      if (completed) {
-        assert.ok(changes > 15, `only ${changes} changes were cut off`)
-        return
+      // Every fourth change is cut off, others each time.
+      for (let changes = seed % 4; ; changes += 4) {
+        const blobs = new Map<BlobId, StoredBlob>(template.blobs)
+        const storage = memoryStorage({ clock, blobs })
+        const dying = dyingAfter(changes, storage)
+        const victim = await openRepository({ storage: dying, password, clock })
+        const options = { identity, mode: 'full', safety: safetyNone } as const
+        const completed = await runMaintenance(victim, options).then(
+          () => true,
+          () => false,
+        )
+        assert.equal(completed, !dying.died())
+
+        clock.time += 60_000
+        const fresh = await openRepository({ storage, password, clock, rehash: true })
+        for (const id of needed) await fresh.contents.read(id)
+        await runMaintenance(fresh, options)
+        for (const id of needed) await fresh.contents.read(id)
+        if (completed) {
+          assert.ok(changes > 15, `only ${changes} changes were cut off`)
+          return
+        }
       }
-    }
-  })
+    })
 })

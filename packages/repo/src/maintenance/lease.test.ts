@@ -85,7 +85,26 @@ describe('the lease of a maintainer', () => {
       const skewed = { ...store, clock: { now: () => time + skew } }
       await assert.rejects(takeLease(skewed, await leased(store)), { code: 'CLOCK_SKEW' })
     }
+    assert.deepEqual(await readSchedule(store), emptySchedule, 'nobody is put off by a wrong clock')
     const near = { ...store, clock: { now: () => time + 4 * minute } }
     await takeLease(near, await leased(store))
+  })
+
+  it('records no run during which the clock was set, since later runs count on its times', async () => {
+    for (const jump of [6 * minute, -6 * minute]) {
+      let skew = 0
+      const jumping = { ...store, clock: { now: () => time + skew } }
+      const lease = await takeLease(jumping, await leased(store))
+      skew = jump
+      await assert.rejects(lease.record('snapshot-gc', run), { code: 'CLOCK_SKEW' })
+      assert.deepEqual((await readSchedule(store)).runs, {})
+    }
+  })
+
+  it('is renewed at once when the clock was set back', async () => {
+    const lease = await takeLease(store, await leased(store))
+    time -= 60 * minute
+    await lease.keep()
+    assert.equal((await readSchedule(store)).nextQuick, ns(time + 60 * minute))
   })
 })

@@ -41,7 +41,10 @@ export interface MaintenanceLease {
   confirm(signal?: AbortSignal): Promise<void>
   /** `confirm` when the schedule was written long ago, else nothing; cheap enough for every turn of a long loop. */
   keep(signal?: AbortSignal): Promise<void>
-  /** Adds a run to the history. When another maintainer has written meanwhile, the run is added to theirs. */
+  /**
+   * Adds a run to the history. When another maintainer has written meanwhile, the run is added to theirs. Throws
+   * `CLOCK_SKEW`, and adds nothing, when a clock was set during the run: later runs would count on its times.
+   */
   record(task: string, run: RunRecord, signal?: AbortSignal): Promise<void>
 }
 
@@ -90,11 +93,7 @@ class ScheduleLease implements MaintenanceLease {
   }
 
   async begin(current: MaintenanceSchedule, signal: AbortSignal | undefined): Promise<void> {
-    await this.#write(this.#postponed(current), signal)
-    const { timestamp } = await this.#store.storage.head(scheduleBlobId, { signal })
-    this.maintenanceStart = timestamp
-    const now = this.#store.clock.now()
-    if (Math.abs(timestamp - now) > maxClockSkew) throw clocksDiffer(timestamp, now)
+    this.maintenanceStart = await this.#writeByRightClock(this.#postponed(current), current, signal)
   }
 
   async confirm(signal?: AbortSignal): Promise<void> {
@@ -109,18 +108,32 @@ class ScheduleLease implements MaintenanceLease {
   }
 
   #isFresh(): boolean {
-    return this.#store.clock.now() - this.#writtenAt < renewAfter
+    return Math.abs(this.#store.clock.now() - this.#writtenAt) < renewAfter
   }
 
   async record(task: string, run: RunRecord, signal?: AbortSignal): Promise<void> {
     const bytes = await readBlob(this.#store.storage, signal)
     if (bytes === undefined || sameBytes(bytes, this.#written)) {
-      await this.#write(recordRun(this.schedule, task, run), signal)
+      await this.#writeByRightClock(recordRun(this.schedule, task, run), this.schedule, signal)
       return
     }
     // The lease stays lost: what is written here is not what `confirm` compares with.
     const theirs = recordRun(openSchedule(bytes, this.#store.key), task, run)
     await this.#store.storage.put(scheduleBlobId, this.#seal(theirs), { signal })
+  }
+
+  /** The storage's time of the write. Writes `before` and throws when that is not our time: `schedule` holds wrong times. */
+  async #writeByRightClock(
+    schedule: MaintenanceSchedule,
+    before: MaintenanceSchedule,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    await this.#write(schedule, signal)
+    const { timestamp } = await this.#store.storage.head(scheduleBlobId, { signal })
+    const now = this.#store.clock.now()
+    if (Math.abs(timestamp - now) <= maxClockSkew) return timestamp
+    await this.#write(before, signal)
+    throw clocksDiffer(timestamp, now)
   }
 
   async #write(schedule: MaintenanceSchedule, signal: AbortSignal | undefined): Promise<void> {

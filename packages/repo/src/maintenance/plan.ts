@@ -1,3 +1,4 @@
+import type { BlobRetention } from '../format/blob-config.ts'
 import { formatGoTime, type GoTime } from '../go-json/go-time.ts'
 import type { Effect } from './effect.ts'
 import type { MaintenanceParams } from './params.ts'
@@ -33,6 +34,8 @@ export interface MaintenancePlan {
 export interface PlanFacts {
   mode: MaintenanceMode
   params: Pick<MaintenanceParams, 'extendObjectLocks'>
+  /** How the repository protects blobs; undefined when it does not. */
+  retention?: BlobRetention | undefined
   schedule: MaintenanceSchedule
   safety: SafetyParameters
   now: GoTime
@@ -68,7 +71,7 @@ function quickSteps(): PlannedStep[] {
   ]
 }
 
-function fullSteps({ params, ...facts }: PlanFacts): PlannedStep[] {
+function fullSteps({ params, retention, ...facts }: PlanFacts): PlannedStep[] {
   const tasks = planFullTasks({ ...facts, order: 'ours' })
   const dropBefore = tasks.find(({ dropBefore: time }) => time !== undefined)?.dropBefore
   const collecting = tasks.map(
@@ -82,7 +85,7 @@ function fullSteps({ params, ...facts }: PlanFacts): PlannedStep[] {
   )
   return [
     ...collecting,
-    extendLocks(params.extendObjectLocks),
+    extendLocks(params.extendObjectLocks, retention),
     ...quickSteps(),
     always('generate-epoch-range-index', 'many settled epochs become one range'),
     always('cleanup-epoch-markers', 'markers of epochs long gone and old watermarks say nothing'),
@@ -93,12 +96,12 @@ function fullSteps({ params, ...facts }: PlanFacts): PlannedStep[] {
 
 const afterDrop: ReadonlySet<MaintenanceTask> = new Set(['full-drop-deleted-content', 'full-delete-blobs'])
 
-function extendLocks(wanted: boolean): PlannedStep {
-  const task = 'extend-blob-retention-time'
-  const reason = wanted
-    ? 'object locks are not extended by this program; run `kopia maintenance run --full` for that'
-    : 'the parameters do not ask for it'
-  return { task, runs: false, reason, destructive: false }
+function extendLocks(wanted: boolean, retention: BlobRetention | undefined): PlannedStep {
+  const step = { task: 'extend-blob-retention-time', destructive: false } as const
+  if (!wanted) return { ...step, runs: false, reason: 'the parameters do not ask for it' }
+  return retention === undefined
+    ? { ...step, runs: false, reason: 'the repository locks no blobs' }
+    : { ...step, runs: true, reason: 'the locks of what is still there last for another period' }
 }
 
 function always(task: MaintenanceTask, reason: string): PlannedStep {

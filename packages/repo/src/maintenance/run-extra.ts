@@ -3,6 +3,7 @@ import type { LogReport } from './clean-logs.ts'
 import type { GarbageReport } from './collect-garbage.ts'
 import type { OrphanReport } from './delete-orphans.ts'
 import { sizeOf } from './effect.ts'
+import type { LockReport } from './extend-locks.ts'
 import type { RewriteReport } from './rewrite-short-packs.ts'
 import type { RunExtra } from './schedule.ts'
 
@@ -64,6 +65,25 @@ export function orphanExtra({ deleted, retained }: OrphanReport): RunExtra {
       retainedTotalSize: kept.reduce((sum, tally) => sum + tally.bytes, 0),
     },
   }
+}
+
+/** Statistics of the extension of object locks. */
+export function lockExtra({ extended, retention }: LockReport): RunExtra {
+  const count = extended.length
+  return {
+    kind: 'extendBlobRetentionStats',
+    data: {
+      toExtendBlobCount: count,
+      extendedBlobCount: count,
+      retentionPeriod: goDuration(retention.period),
+    },
+  }
+}
+
+/** Whole seconds as Go prints a duration: `720h0m0s`. */
+function goDuration(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000)
+  return `${Math.floor(seconds / 3600)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`
 }
 
 /** Statistics of log clean-up. */

@@ -8,14 +8,16 @@ import {
   dropEffects,
   type Effect,
   garbageEffects,
+  lockEffects,
   logEffects,
   orphanEffects,
   rewriteEffects,
 } from './effect.ts'
 import { runEpochTask } from './epoch-tasks.ts'
+import { extendLocks } from './extend-locks.ts'
 import type { PlannedStep } from './plan.ts'
 import { rewriteShortPacks } from './rewrite-short-packs.ts'
-import { dropExtra, garbageExtra, logExtra, orphanExtra, rewriteExtra } from './run-extra.ts'
+import { dropExtra, garbageExtra, lockExtra, logExtra, orphanExtra, rewriteExtra } from './run-extra.ts'
 import type { RunExtra } from './schedule.ts'
 import type { TaskContext } from './task-context.ts'
 
@@ -46,11 +48,12 @@ export async function runTask(step: PlannedStep, context: TaskContext): Promise<
       const report = await cleanLogs(context)
       return { effects: logEffects(report), extra: [logExtra(report)] }
     }
-    case 'extend-blob-retention-time':
-      throw new RepoError('INVALID_ARGUMENT', {
-        message: 'Object locks cannot be extended by this program',
-        hint: 'Run `kopia maintenance run --full` for that',
-      })
+    case 'extend-blob-retention-time': {
+      const report = await extendLocks(context)
+      return report === undefined
+        ? { effects: [], extra: [] }
+        : { effects: lockEffects(report), extra: [lockExtra(report)] }
+    }
     default:
       return runEpochTask(step.task, context)
   }

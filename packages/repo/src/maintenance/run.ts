@@ -61,7 +61,14 @@ export async function runMaintenance(
   if (choice.kind !== 'run') return { ran: false, nextFull: choice.nextFull, nextQuick: choice.nextQuick }
   const lease = await takeLease(store, { mode: choice.mode, params, schedule }, signal)
   await repository.refresh(signal)
-  const plan = planMaintenance({ mode: choice.mode, params, safety, now: now(repository), schedule })
+  const plan = planMaintenance({
+    mode: choice.mode,
+    params,
+    retention: repository.format.blobConfig.retention,
+    safety,
+    now: now(repository),
+    schedule,
+  })
   const { maintenanceStart } = lease
   const context = { repository, params, safety, maintenanceStart, lease, signal }
   const steps = []
@@ -86,7 +93,8 @@ export async function previewMaintenance(
   const { params, schedule, choice } = await prepare(repository, options)
   if (choice.kind !== 'run') return undefined
   await repository.refresh(signal)
-  const facts = { mode: choice.mode, params, safety, now: now(repository), schedule }
+  const { retention } = repository.format.blobConfig
+  const facts = { mode: choice.mode, params, retention, safety, now: now(repository), schedule }
   const maintenanceStart = repository.clock.now()
   const survey: Partial<Record<MaintenanceTask, readonly Effect[]>> = {}
   for (const step of planMaintenance(facts).steps.filter(({ runs }) => runs)) {

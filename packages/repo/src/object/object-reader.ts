@@ -39,6 +39,23 @@ export function openObject(
   return openAt(contents, id, { depth: 0, signal })
 }
 
+/**
+ * All bytes of an object, or only its length when that is another than expected. Throws as `openObject` and
+ * `ObjectReader.read` do.
+ */
+export async function readObjectOf(
+  contents: ContentStore,
+  id: ObjectId,
+  { length, signal }: { length: number; signal?: AbortSignal | undefined },
+): Promise<{ length: number; bytes?: Uint8Array }> {
+  const { indirection, compressed, contentId } = parseObjectId(id)
+  const only = indirection === 0 && !compressed ? contents.info(contentId) : undefined
+  if (only?.originalLength === length) return { length, bytes: await contents.read(contentId, signal) }
+  const reader = await openObject(contents, id, signal)
+  if (reader.length !== length) return { length: reader.length }
+  return { length, bytes: await reader.read(0, length, signal) }
+}
+
 /** The chunks of an object: those its index object lists, or itself as the only one. Throws as `openObject` does. */
 export async function chunksOf(contents: ContentStore, id: ObjectId, signal?: AbortSignal): Promise<Chunk[]> {
   const { indirection } = parseObjectId(id)

@@ -14,17 +14,26 @@ export interface PackCrypto {
   randomBytes: (length: number) => Uint8Array
 }
 
+/** What a pack's bytes lie in; an array that can be handed to another thread. */
+export type PackBytes = Uint8Array<ArrayBuffer>
+
 /** A content that was encrypted and now needs a place. */
-export interface PackedContent {
+export interface PlacedContent {
   contentId: ContentId
-  /** Compressed and encrypted; kept, not copied, so the caller must not change it. */
-  sealed: Uint8Array
+  /** Bytes after compression and encryption. */
+  packedLength: number
   originalLength: number
   compressionId: number
   /** Unix seconds. */
   timestamp: number
   formatVersion: number
   deleted?: boolean
+}
+
+/** The same with its bytes. */
+export interface PackedContent extends Omit<PlacedContent, 'packedLength'> {
+  /** Compressed and encrypted; copied. */
+  sealed: Uint8Array
 }
 
 /** A pack ready to be put. */
@@ -37,24 +46,27 @@ export interface FinishedPack {
   entries: readonly IndexEntry[]
 }
 
-const preambleLength = 32
+/** Bytes at the start of every pack, before its first content. */
+export const preambleLength = 32
 const alignment = 4096
 const indexSaltLength = 32
 
-/** Collects encrypted contents until they are a pack. Synchronous: nothing is awaited between look-up and add. */
+/**
+ * Collects encrypted contents until they are a pack. Synchronous: nothing is awaited between look-up and add. The bytes are in
+ * one buffer, either here or, when somebody else fills it, away until `fill` brings them.
+ */
 export class PackBuilder {
   readonly packBlobId: string
   readonly #crypto: PackCrypto
-  readonly #parts: Uint8Array[]
-  readonly #pending = new Map<ContentId, { entry: IndexEntry; sealed: Uint8Array | undefined }>()
-  #length: number
-  #contents = 0
+  readonly #entries: IndexEntry[] = []
+  #bytes: PackBytes | undefined
+  #length = preambleLength
 
-  constructor(packBlobId: string, crypto: PackCrypto) {
+  /** `room` takes the pack's bytes, and is replaced when they do not fit; without it they are away. */
+  constructor(packBlobId: string, crypto: PackCrypto, room?: PackBytes) {
     this.packBlobId = packBlobId
     this.#crypto = crypto
-    this.#parts = [crypto.randomBytes(preambleLength)]
-    this.#length = preambleLength
+    this.#bytes = room
   }
 
   /** Bytes so far, without what `finish` adds. */
@@ -62,63 +74,50 @@ export class PackBuilder {
     return this.#length
   }
 
-  /** Contents of this pack that were not forgotten; without any, only `entries` matter and no blob is written. */
-  get contentCount(): number {
-    return this.#contents
+  /** True until `fill` for a pack that somebody else fills. */
+  get isAway(): boolean {
+    return this.#bytes === undefined
   }
 
-  /** Contents and deletions that wait for an index. */
-  get entryCount(): number {
-    return this.#pending.size
+  /** What the bytes lie in; undefined while they are away. */
+  get room(): PackBytes | undefined {
+    return this.#bytes
   }
 
-  /** Appends a content and returns its entry. */
-  add(content: PackedContent): IndexEntry {
+  /** Appends a content and returns its entry. The bytes of the pack must be here. */
+  add({ sealed, ...content }: PackedContent): IndexEntry {
+    const entry = this.place({ ...content, packedLength: sealed.length })
+    this.#reach(this.#length).set(sealed, entry.packOffset)
+    return entry
+  }
+
+  /** Gives a content the place after the last one and returns its entry; its bytes come with `fill`. */
+  place(content: PlacedContent): IndexEntry {
     const entry: IndexEntry = {
       contentId: content.contentId,
       timestamp: content.timestamp,
       packBlobId: this.packBlobId,
       packOffset: this.#length,
-      packedLength: content.sealed.length,
+      packedLength: content.packedLength,
       originalLength: content.originalLength,
       compressionId: content.compressionId,
       formatVersion: content.formatVersion,
       encryptionKeyId: 0,
       deleted: content.deleted ?? false,
     }
-    this.forget(content.contentId)
-    this.#parts.push(content.sealed)
-    this.#length += content.sealed.length
-    this.#contents++
-    this.#pending.set(content.contentId, { entry, sealed: content.sealed })
+    this.#length += content.packedLength
+    this.#entries.push(entry)
     return entry
   }
 
-  /** Adds an entry that points elsewhere: the deletion or revival of a content in another pack. */
-  addEntry(entry: IndexEntry): void {
-    this.forget(entry.contentId)
-    this.#pending.set(entry.contentId, { entry, sealed: undefined })
+  /** Brings the bytes of all contents, each at its place. */
+  fill(bytes: PackBytes): void {
+    this.#bytes = bytes
   }
 
-  /** Forgets an entry; the bytes of a content in this pack stay as a gap. True when it was there. */
-  forget(contentId: ContentId): boolean {
-    if (this.sealedContent(contentId) !== undefined) this.#contents--
-    return this.#pending.delete(contentId)
-  }
-
-  /** The entry of a content in this pack or added to it. */
-  get(contentId: ContentId): IndexEntry | undefined {
-    return this.#pending.get(contentId)?.entry
-  }
-
-  /** The encrypted bytes of a content that lies in this pack. */
-  sealedContent(contentId: ContentId): Uint8Array | undefined {
-    return this.#pending.get(contentId)?.sealed
-  }
-
-  /** The entries of the pack, in the order of addition. */
-  entries(): IndexEntry[] {
-    return Array.from(this.#pending.values(), ({ entry }) => entry)
+  /** The encrypted bytes of a content that lies in this pack; undefined while they are away. */
+  sealedAt({ packOffset, packedLength }: IndexEntry): Uint8Array | undefined {
+    return this.#bytes?.subarray(packOffset, packOffset + packedLength)
   }
 
   /**
@@ -126,22 +125,35 @@ export class PackBuilder {
    * Throws `INVALID_ARGUMENT` for a pack without contents.
    */
   finish(): FinishedPack {
-    if (this.#contents === 0) {
+    if (this.#entries.length === 0 || this.#bytes === undefined) {
       throw new RepoError('INVALID_ARGUMENT', { message: `The pack ${this.packBlobId} has no contents` })
     }
     const { hash, encryption, indexVersion, randomBytes } = this.#crypto
-    const entries = this.entries()
+    this.#bytes.set(randomBytes(preambleLength), 0)
     const padding = randomBytes(alignment - (this.#length % alignment))
-    const plaintext = Buffer.concat([serializeIndex(entries, indexVersion), randomBytes(indexSaltLength)])
+    const plaintext = Buffer.concat([
+      serializeIndex(this.#entries, indexVersion),
+      randomBytes(indexSaltLength),
+    ])
     const iv = hash.hash(plaintext)
     const localIndex = encryption.encrypt(plaintext, iv)
     const localIndexOffset = this.#length + padding.length
     const postamble = serializePostamble({ iv, localIndexOffset, localIndexLength: localIndex.length })
     return {
       packBlobId: this.packBlobId,
-      parts: [...this.#parts, padding, localIndex, postamble],
+      parts: [this.#bytes.subarray(0, this.#length), padding, localIndex, postamble],
       length: localIndexOffset + localIndex.length + postamble.length,
-      entries,
+      entries: this.#entries,
     }
+  }
+
+  /** The buffer, made longer when it has to be. */
+  #reach(length: number): PackBytes {
+    const had = this.#bytes ?? new Uint8Array(0)
+    if (length <= had.length) return had
+    const grown = Buffer.allocUnsafeSlow(Math.max(length, Math.min(2 * had.length, length + (8 << 20))))
+    grown.set(had)
+    this.#bytes = grown
+    return grown
   }
 }

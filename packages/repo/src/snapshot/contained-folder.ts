@@ -45,6 +45,11 @@ export class ContainedFolder {
     return adopt(fd, () => new ContainedFolder(fd, path, addressing ?? bestAddressing(fd)))
   }
 
+  /** True when a path of `at` leads to the child for as long as the folder is open, whatever is moved meanwhile. */
+  get holdsPaths(): boolean {
+    return this.#addressing === 'descriptor'
+  }
+
   get isOpen(): boolean {
     return this.#fd !== undefined
   }

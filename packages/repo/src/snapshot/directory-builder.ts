@@ -4,7 +4,6 @@ import {
   type DirectorySummary,
   type FailedEntry,
   maxFailedEntries,
-  sortEntries,
 } from './directory.ts'
 import { compareNames } from './name.ts'
 
@@ -49,7 +48,7 @@ export class DirectoryBuilder {
     this.#noteFailures([failed])
   }
 
-  /** The finished directory, in stored order. `mtime` is the directory's own and counts only when it is empty. */
+  /** The finished directory, its entries in any order. `mtime` is the directory's own and counts only when it is empty. */
   build(mtime: GoTime, incomplete?: string): { entries: DirectoryEntry[]; summary: DirectorySummary } {
     const { size, files, symlinks, dirs, maxTime, numFailed, numIgnoredErrors } = this.#summary
     const summary: DirectorySummary = {
@@ -63,7 +62,7 @@ export class DirectoryBuilder {
       numIgnoredErrors,
       errors: [...this.#failed],
     }
-    return { entries: sortEntries([...this.#entries]), summary }
+    return { entries: [...this.#entries], summary }
   }
 
   #addSummary(child: DirectorySummary): void {

@@ -1,13 +1,26 @@
 import { corrupt, isRepoError } from '../errors/repo-error.ts'
 import { type ObjectId, objectId } from '../object/object-id.ts'
 import { openObject } from '../object/object-reader.ts'
-import { isStoredAs, parseStoredEntries, type StoredEntry } from './directory.ts'
+import {
+  type Directory,
+  isEndOf,
+  isStoredAs,
+  isStoredExactlyAs,
+  isStoredOrder,
+  parseStoredDirectory,
+  type StoredDirectory,
+  type StoredEntry,
+} from './directory.ts'
 import type { SnapshotManifest } from './snapshot-manifest.ts'
 import type { UploadRun } from './upload-run.ts'
 import type { SourceEntry } from './walk/source-entry.ts'
 
-/** A directory of an earlier snapshot, by the names of its entries. */
-export type PreviousDirectory = ReadonlyMap<string, StoredEntry>
+/** A directory of an earlier snapshot. */
+export interface PreviousDirectory {
+  readonly objectId: ObjectId
+  readonly stored: StoredDirectory
+  readonly byName: ReadonlyMap<string, StoredEntry>
+}
 
 // Longer ones are not worth holding as text and as entries; their files are read again.
 const largestDirectory = 1 << 29
@@ -49,7 +62,7 @@ export async function openPrevious(
 /** The objects of the subdirectories of that name. */
 export function previousChildren(previous: readonly PreviousDirectory[], name: string): ObjectId[] {
   return previous.flatMap(directory => {
-    const entry = directory.get(name)
+    const entry = directory.byName.get(name)
     const object = entry?.type === 'd' ? objectOf(entry) : undefined
     return object === undefined ? [] : [object]
   })
@@ -72,17 +85,40 @@ export function findUnchanged(
     gid,
   }
   for (const directory of previous) {
-    const before = directory.get(entry.name)
+    const before = directory.byName.get(entry.name)
     if (before && isStoredAs(before, wanted)) return objectOf(before)
   }
   return undefined
 }
 
+/**
+ * The object of an earlier directory that has exactly the bytes which this one would have, judged without encoding either;
+ * undefined when there is none.
+ */
+export function findSameDirectory(
+  previous: readonly PreviousDirectory[],
+  directory: Required<Directory>,
+): ObjectId | undefined {
+  return previous.find(before => isSame(before, directory))?.objectId
+}
+
+function isSame({ stored, byName }: PreviousDirectory, { entries, summary }: Required<Directory>): boolean {
+  if (entries.length === 0 || entries.length !== stored.entries.length || !isEndOf(stored, summary))
+    return false
+  for (const entry of entries) {
+    const before = byName.get(entry.name)
+    if (before === undefined || !isStoredExactlyAs(before, entry)) return false
+  }
+  return isStoredOrder(stored.entries)
+}
+
 async function openDirectory(run: UploadRun, objectId: ObjectId): Promise<PreviousDirectory> {
   const reader = await openObject(run.target.contents, objectId, run.signal)
   if (reader.length > largestDirectory) throw corrupt('it is too long to be a directory', { objectId })
-  const entries = parseStoredEntries(await reader.read(0, reader.length, run.signal))
-  return new Map(entries.map(entry => [String(entry.name ?? ''), entry]))
+  const stored = parseStoredDirectory(await reader.read(0, reader.length, run.signal))
+  const byName = new Map<string, StoredEntry>()
+  for (const entry of stored.entries) byName.set(String(entry.name ?? ''), entry)
+  return { objectId, stored, byName }
 }
 
 function objectOf(entry: StoredEntry): ObjectId | undefined {

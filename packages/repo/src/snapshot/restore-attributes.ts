@@ -12,12 +12,15 @@ export interface AttributeOptions {
   ignorePermissionErrors: boolean
 }
 
+/** What a restored entry gets besides its data. */
+export type EntryAttributes = Pick<DirectoryEntry, 'uid' | 'gid' | 'mode' | 'mtime'>
+
 /** Gives restored entries their owner, mode and time, in the one order in which none undoes another. */
 export interface AttributeSetter {
   /** Of an open file or folder; the descriptor may be one for reading. */
-  setOpen(fd: number, entry: DirectoryEntry): void
+  setOpen(fd: number, entry: EntryAttributes): void
   /** Of a symlink itself, by a path whose last part is not followed. Symlinks have no mode. */
-  setSymlink(path: string, entry: DirectoryEntry): void
+  setSymlink(path: string, entry: EntryAttributes): void
 }
 
 type Note = (text: string) => void

@@ -10,8 +10,8 @@ import {
   unlinkSync,
 } from 'node:fs'
 import type { ContentStore } from '../content/content-store.ts'
-import { RepoError } from '../errors/repo-error.ts'
-import { openObject } from '../object/object-reader.ts'
+import { RepoError, throwIfCancelled } from '../errors/repo-error.ts'
+import { openObject, readObjectOf } from '../object/object-reader.ts'
 import type { ContainedFolder } from './contained-folder.ts'
 import { decideOverwrite, type Existing, type OverwriteRules } from './decide-overwrite.ts'
 import type { DirectoryEntry } from './directory.ts'
@@ -19,8 +19,10 @@ import { unixModeFromGo } from './go-file-mode.ts'
 import { storedName } from './name.ts'
 import { removeContained } from './remove-contained.ts'
 import type { AttributeSetter } from './restore-attributes.ts'
+import { createFlags } from './restore-new-file.ts'
 import type { RestoreReport } from './restore-report.ts'
-import { writeObject } from './write-object.ts'
+import { longestWrittenByThread, type RestoreWriter } from './restore-writer.ts'
+import { writeObject, wrongLength } from './write-object.ts'
 
 /** What restoring one entry needs besides the entry. */
 export interface RestoreContext {
@@ -31,19 +33,20 @@ export interface RestoreContext {
   sparse: boolean
   /** Leaves a file alone whose size and time equal the snapshot's; its owner and mode are still set. */
   skipUnchanged: boolean
+  /** Makes small files where there is nothing yet; undefined when this thread makes them all. */
+  writer: RestoreWriter | undefined
   signal: AbortSignal | undefined
 }
 
 /** Where an entry goes. */
 export interface RestorePlace {
   folder: ContainedFolder
-  /** False when the restore made the folder itself, so that nothing can be there yet. */
+  /** False when the restore made the folder itself or found it empty, so that nothing can be there yet. */
   mayExist: boolean
   /** A name that no entry of the folder has, for files that are renamed into place. */
   temporaryName: () => string
 }
 
-const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const longestTarget = 64 * 1024
 
 /** What stands at a name, as far as the overwrite rules ask. */
@@ -76,6 +79,7 @@ export async function restoreFileEntry(
 ): Promise<void> {
   const { folder } = place
   const name = storedName(entry.name)
+  if (isForWriter(context, entry, place)) return restoreByWriter(context, entry, folder.at(name))
   const existing = place.mayExist ? existingAt(folder, name) : { kind: 'nothing' as const }
   if (context.skipUnchanged && existing.stats?.isFile() && isUnchanged(existing.stats, entry)) {
     if (keepFile(context, entry, { folder, stats: existing.stats })) return
@@ -127,6 +131,29 @@ export async function restoreSymlinkEntry(
   }
   context.attributes.setSymlink(path, entry)
   context.report.count('symlinks')
+}
+
+/** True for a file that is made by another thread, so that many of them can wait for one. */
+export function isForWriter(
+  { writer, sparse }: RestoreContext,
+  { size }: DirectoryEntry,
+  { folder, mayExist }: Pick<RestorePlace, 'folder' | 'mayExist'>,
+): boolean {
+  return writer !== undefined && !mayExist && !sparse && size <= longestWrittenByThread && folder.holdsPaths
+}
+
+async function restoreByWriter(
+  { contents, writer, report, signal }: RestoreContext,
+  entry: DirectoryEntry,
+  path: string | Buffer,
+): Promise<void> {
+  const { obj: id, size, uid, gid, mode, mtime } = entry
+  const { length, bytes } = await readObjectOf(contents, id, { length: size, signal })
+  if (bytes === undefined) throw wrongLength({ id, length }, size)
+  throwIfCancelled(signal)
+  await writer?.write({ path, attributes: { uid, gid, mode, mtime } }, bytes)
+  report.count('bytes', length)
+  report.count('files')
 }
 
 // Making an inode is the slowest call of a restore of small files; in the thread pool several are made at once.

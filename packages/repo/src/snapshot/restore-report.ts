@@ -106,9 +106,10 @@ function endsRestore(cause: unknown): boolean {
 function entryError(place: string, cause: unknown): RepoError {
   const printed = place === '' ? 'the root of the snapshot' : JSON.stringify(place)
   if (isRepoError(cause)) {
-    const { hint, blobId, contentId, objectId } = cause
+    const { hint, retryable, blobId, contentId, objectId } = cause
     const message = `${printed} is not restored: ${cause.message}`
-    return new RepoError(cause.code, { message, hint, blobId, contentId, objectId, path: place, cause })
+    const details = { message, hint, retryable, blobId, contentId, objectId, path: place, cause }
+    return new RepoError(cause.code, details)
   }
   const reason = cause instanceof Error ? cause.message : String(cause)
   const { code, hint } = explain(cause)

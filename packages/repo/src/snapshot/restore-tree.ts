@@ -12,6 +12,7 @@ import { removeContained } from './remove-contained.ts'
 import { type AttributeOptions, attributeSetter } from './restore-attributes.ts'
 import {
   existingAt,
+  isForWriter,
   type RestoreContext,
   type RestorePlace,
   refusal,
@@ -19,6 +20,7 @@ import {
   restoreSymlinkEntry,
 } from './restore-file.ts'
 import { type RestoreProgress, RestoreReport, type RestoreResult } from './restore-report.ts'
+import { RestoreWriter } from './restore-writer.ts'
 import { type RestoredFolder, RestoredFolders } from './restored-folders.ts'
 import { syncFilesystem } from './sync-filesystem.ts'
 import { TaskPool } from './task-pool.ts'
@@ -42,6 +44,8 @@ export interface RestoreTreeOptions extends Partial<AttributeOptions> {
   sparse?: boolean
   /** Files written at the same time; 16 unless told. */
   parallel?: number
+  /** Threads that make small files; unless told, 2 for a tree of many files and none for others. */
+  threads?: number
   /** Waits at the end until the target's device has everything. */
   sync?: boolean
   /** Stops at the first entry that fails, by throwing its error. */
@@ -55,6 +59,8 @@ export interface RestoreTreeOptions extends Partial<AttributeOptions> {
 // Chunks are 8 MiB at most by default; a task holds one sealed and one open.
 const heaviestTask = 16 << 20
 const weightLimit = 96 << 20
+const smallWeightLimit = 8 << 20
+const worthThreads = 500
 
 /**
  * Restores a tree, a subtree or a single file. Nothing is written outside the target, whatever the snapshot holds. An
@@ -70,9 +76,11 @@ export async function restoreTree(options: RestoreTreeOptions): Promise<RestoreR
   return context.report.result()
 }
 
-async function restoreFolderTree(options: RestoreTreeOptions, context: RestoreContext): Promise<void> {
+async function restoreFolderTree(options: RestoreTreeOptions, given: RestoreContext): Promise<void> {
+  await using writer = startWriter(options, given.report)
+  const context = { ...given, writer }
   const folders = new RestoredFolders(context.attributes, context.report)
-  const pool = new TaskPool({ tasks: options.parallel ?? 16, weight: weightLimit })
+  const pools = startPools(options)
   const refused = new Set<DirectoryEntry>()
   const walk = walkSnapshot(context.contents, options.entry, {
     signal: options.signal,
@@ -85,14 +93,41 @@ async function restoreFolderTree(options: RestoreTreeOptions, context: RestoreCo
       folders.returnTo(walked.depth)
       if (walked.depth === 0) folders.enter(openTarget(options, walked))
       else if (walked.entry.type === 'd') enterFolder(context, folders, { walked, refused })
-      else await startEntry(context, walked, { folders, pool })
+      else await startEntry(context, walked, { folders, pools })
     }
     folders.returnTo(0)
-    await pool.drain()
+    await Promise.all([pools.large.drain(), pools.small.drain()])
   } finally {
-    await pool.settle()
+    await Promise.all([pools.large.settle(), pools.small.settle()])
     folders.close()
   }
+}
+
+interface RestorePools {
+  /** Files that a writer makes: many wait for it at once, so that neighbours in a pack are read together. */
+  small: TaskPool
+  large: TaskPool
+}
+
+function startPools({ parallel = 16 }: RestoreTreeOptions): RestorePools {
+  return {
+    small: new TaskPool({ tasks: 4 * parallel, weight: smallWeightLimit }),
+    large: new TaskPool({ tasks: parallel, weight: weightLimit }),
+  }
+}
+
+/** Threads are worth their start for many files only, and a time setter of the caller's cannot go there. */
+function startWriter(options: RestoreTreeOptions, report: RestoreReport): RestoreWriter | undefined {
+  const { entry, timeSetter: ownSetter } = options
+  const threads = options.threads ?? ((entry.summary?.files ?? 0) < worthThreads ? 0 : 2)
+  if (threads === 0 || ownSetter !== undefined) return undefined
+  const attributes = attributeOptions(options)
+  return new RestoreWriter({ threads, attributes, note: text => report.note(text) })
+}
+
+function attributeOptions(options: RestoreTreeOptions): AttributeOptions {
+  const { owners = true, permissions = true, times = true, ignorePermissionErrors = true } = options
+  return { owners, permissions, times, ignorePermissionErrors }
 }
 
 async function restoreSingleEntry(options: RestoreTreeOptions, context: RestoreContext): Promise<void> {
@@ -116,19 +151,17 @@ function restoreContext(options: RestoreTreeOptions): RestoreContext {
     failFast: options.failFast ?? false,
     onProgress: options.onProgress,
   })
-  const { owners = true, permissions = true, times = true, ignorePermissionErrors = true } = options
   const { files = true, symlinks = true, folders = true } = options.overwrite ?? {}
   return {
     contents: options.contents,
     rules: { files, symlinks, folders, deleteExtra: options.deleteExtra ?? false },
-    attributes: attributeSetter(
-      { owners, permissions, times, ignorePermissionErrors },
-      options.timeSetter ?? timeSetter(),
-      text => report.note(text),
+    attributes: attributeSetter(attributeOptions(options), options.timeSetter ?? timeSetter(), text =>
+      report.note(text),
     ),
     report,
     sparse: options.sparse ?? false,
     skipUnchanged: options.skipUnchanged ?? false,
+    writer: undefined,
     signal: options.signal,
   }
 }
@@ -140,12 +173,13 @@ function openTarget(
   try {
     mkdirSync(options.target, { recursive: true, mode: 0o700 })
     const folder = ContainedFolder.openTrusted(options.target)
-    if (options.overwrite?.folders === false && folder.names().length > 0) {
+    const existed = folder.names().length > 0
+    if (options.overwrite?.folders === false && existed) {
       folder.close()
       throw refusal('folder')
     }
     letOwnerWrite(folder)
-    return { folder, entry, path: place, existed: true }
+    return { folder, entry, path: place, existed }
   } catch (cause) {
     throw targetFailed(options.target, cause)
   }
@@ -207,7 +241,7 @@ function enterFolder(
 async function startEntry(
   context: RestoreContext,
   walked: WalkedEntry,
-  run: { folders: RestoredFolders; pool: TaskPool },
+  run: { folders: RestoredFolders; pools: RestorePools },
 ): Promise<void> {
   const job = run.folders.job(({ folder, existed, names }) =>
     restoreEntry(context, walked, {
@@ -216,7 +250,9 @@ async function startEntry(
       temporaryName: temporaryNames(folder, names),
     }),
   )
-  await run.pool.start(Math.min(heaviestTask, Math.max(walked.entry.size, 4096) * 2), job)
+  const { folder, existed: mayExist } = run.folders.current
+  const pool = isForWriter(context, walked.entry, { folder, mayExist }) ? run.pools.small : run.pools.large
+  await pool.start(Math.min(heaviestTask, Math.max(walked.entry.size, 4096) * 2), job)
 }
 
 async function restoreEntry(

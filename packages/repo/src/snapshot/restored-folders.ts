@@ -9,7 +9,7 @@ export interface RestoredFolder {
   readonly folder: ContainedFolder
   readonly entry: DirectoryEntry
   readonly path: EntryPath | undefined
-  /** True when it was there before the restore. */
+  /** True when something was in it before the restore. */
   readonly existed: boolean
   /** The names that the snapshot has in it. */
   names: ReadonlySet<string>

@@ -1,4 +1,4 @@
-import { type ObjectId, parseObjectId } from '../object/object-id.ts'
+import type { ObjectId } from '../object/object-id.ts'
 import { ActiveDirectory } from './checkpoint.ts'
 import type { DirectoryEntry } from './directory.ts'
 import { directoryEntryOf, fileEntryOf } from './entry-of-source.ts'
@@ -10,6 +10,7 @@ import {
   type PreviousDirectory,
   previousChildren,
 } from './previous-directories.ts'
+import type { FileOutcome } from './small-files.ts'
 import { storeDirectory } from './store-directory.ts'
 import {
   fileWriteOptions,
@@ -34,12 +35,24 @@ export interface DirectoryTask extends DirectoryVisit {
   active: ActiveDirectory
 }
 
+/** A directory whose entries were all looked at, and its entry as soon as they are stored. */
+interface WalkedDirectory {
+  completed: DirectoryEntry | Promise<DirectoryEntry>
+}
+
 /**
  * Uploads a directory and all below it, and returns its entry. Where the upload is stopped on purpose, the entry
  * holds what was finished. Throws SourceReadError when the directory itself cannot be read, else what the repository
  * throws.
  */
 export async function uploadDirectory(run: UploadRun, task: DirectoryTask): Promise<DirectoryEntry> {
+  const { completed } = await walkDirectory(run, task)
+  return completed
+}
+
+/** The walk does not wait for files that are in the threads: it goes on to find more for them. */
+async function walkDirectory(run: UploadRun, task: DirectoryTask): Promise<WalkedDirectory> {
+  using _ = run.files.walking()
   // Without this the stack would be as deep as the tree.
   await run.breathe()
   const folder = visitDirectory(task)
@@ -47,12 +60,28 @@ export async function uploadDirectory(run: UploadRun, task: DirectoryTask): Prom
   run.progress.counts.directories++
   if (folder.isCache) noteExcluded(run, task.entry)
   const previous = await openPrevious(run, task.previous)
-  await new EntryUploader(run, folder, { active: task.active, previous }).uploadAll()
+  const uploader = new EntryUploader(run, folder, { active: task.active, previous })
+  await uploader.walk()
+  const store = () => completeDirectory(run, task, previous)
+  return { completed: uploader.isSettled ? await store() : uploader.settled().then(store) }
+}
+
+async function completeDirectory(
+  run: UploadRun,
+  { entry, active }: DirectoryTask,
+  previous: readonly PreviousDirectory[],
+): Promise<DirectoryEntry> {
+  try {
+    run.check()
+  } catch (error) {
+    if (!(error instanceof UploadStopped)) throw error
+  }
   const { obj, summary } = await storeDirectory(
     run,
-    task.active.builder.build(task.entry.mtime, run.incomplete),
+    active.builder.build(entry.mtime, run.incomplete),
+    previous,
   )
-  return directoryEntryOf(task.entry, obj, summary)
+  return directoryEntryOf(entry, obj, summary)
 }
 
 /** Uploads the entries of one directory. */
@@ -62,6 +91,8 @@ class EntryUploader {
   readonly #active: ActiveDirectory
   readonly #previous: readonly PreviousDirectory[]
   readonly #pending = new Set<Promise<void>>()
+  #inThreads = 0
+  #onLanded: () => void = () => {}
 
   constructor(
     run: UploadRun,
@@ -74,7 +105,8 @@ class EntryUploader {
     this.#previous = state.previous
   }
 
-  async uploadAll(): Promise<void> {
+  /** Looks at all entries. What is not stored by then is awaited with `settled`. */
+  async walk(): Promise<void> {
     const run = this.#run
     try {
       for (const entry of includedEntries(this.#folder, excluded => noteExcluded(run, excluded))) {
@@ -84,15 +116,22 @@ class EntryUploader {
         if (run.pace.due) await run.breathe()
       }
     } catch (error) {
-      if (error instanceof SourceReadError) throw error
-      run.fail(error)
-    } finally {
-      await Promise.all(this.#pending)
+      if (!(error instanceof SourceReadError)) return run.fail(error)
+      run.files.flush()
+      await this.settled()
+      throw error
     }
-    try {
-      run.check()
-    } catch (error) {
-      if (!(error instanceof UploadStopped)) throw error
+  }
+
+  /** True when nothing of this directory is in work any more. */
+  get isSettled(): boolean {
+    return this.#pending.size === 0 && this.#inThreads === 0
+  }
+
+  async settled(): Promise<void> {
+    while (!this.isSettled) {
+      await Promise.all(this.#pending)
+      if (this.#inThreads > 0) await new Promise<void>(resolve => (this.#onLanded = resolve))
     }
   }
 
@@ -100,23 +139,49 @@ class EntryUploader {
     if (entry.kind === 'directory') return this.#share(() => this.#uploadSubdirectory(entry))
     if (entry.kind === 'other') return this.#skip(entry)
     const unchanged = this.#run.settings.rereadAll ? undefined : findUnchanged(this.#previous, entry)
-    if (unchanged !== undefined && this.#isKept(unchanged)) return this.#reuse(entry, unchanged)
+    if (unchanged === undefined) return this.#store(entry)
+    const kept = this.#run.kept.ask(unchanged)
+    if (kept === true) return this.#reuse(entry, unchanged)
+    if (kept === false) return this.#store(entry)
+    return this.#share(async () => ((await kept) ? this.#reuse(entry, unchanged) : this.#store(entry)))
+  }
+
+  #store(entry: SourceEntry): Promise<void> | undefined {
     const { effective: policy } = childPolicies(this.#folder.policies, entry.name)
     if (entry.kind === 'file') this.#run.stats.nonCachedFiles++
     if (entry.kind === 'symlink' || entry.size <= smallFileLimit) return this.#uploadSmall(entry, policy)
     return this.#share(() => this.#uploadLarge(entry, policy))
   }
 
-  /**
-   * False when maintenance has marked the object deleted, because the snapshot it came from was deleted during this upload:
-   * taken over, it would be gone by the time that this snapshot is complete. Reading the file stores it again.
-   */
-  #isKept(object: ObjectId): boolean {
-    const entry = this.#run.target.contents.info(parseObjectId(object).contentId)
-    return entry !== undefined && !entry.deleted
+  /** Leaves the file to a thread. */
+  #queue(entry: SourceEntry, policy: Policy): Promise<void> | undefined {
+    this.#inThreads++
+    return this.#run.files.add({
+      entry,
+      options: fileWriteOptions(this.#run, entry, policy),
+      settle: outcome => {
+        try {
+          this.#land(entry, policy, outcome)
+        } catch (error) {
+          this.#run.fail(error)
+        }
+        this.#inThreads--
+        if (this.#inThreads === 0) this.#onLanded()
+      },
+    })
+  }
+
+  #land(entry: SourceEntry, policy: Policy, outcome: FileOutcome): void {
+    if (outcome === undefined) return
+    if (outcome === 'grown') this.#pend(this.#uploadLarge(entry, policy))
+    else if ('error' in outcome) this.#noteUnreadable(entry, outcome.error)
+    else this.#add(entry, outcome.stored)
   }
 
   #uploadSmall(entry: SourceEntry, policy: Policy): Promise<void> | undefined {
+    if (entry.kind === 'file' && this.#run.threads.wanted(entry.size) && this.#run.threads.started) {
+      return this.#queue(entry, policy)
+    }
     try {
       const bytes = entry.kind === 'symlink' ? readSymlink(entry.path) : readSmallFile(entry)
       if (!bytes) return this.#share(() => this.#uploadLarge(entry, policy))
@@ -150,16 +215,26 @@ class EntryUploader {
     const active = new ActiveDirectory(entry)
     run.progress.counts.path = this.#pathOf(entry)
     this.#active.children.add(active)
+    const added = async (completed: WalkedDirectory['completed']) => {
+      this.#active.builder.add(await completed)
+      this.#active.children.delete(active)
+    }
     try {
-      this.#active.builder.add(
-        await uploadDirectory(run, { entry, relativePath, policies, ignoring, previous, active }),
-      )
+      const { completed } = await walkDirectory(run, {
+        entry,
+        relativePath,
+        policies,
+        ignoring,
+        previous,
+        active,
+      })
+      if (completed instanceof Promise) this.#pend(added(completed))
+      else await added(completed)
     } catch (error) {
+      this.#active.children.delete(active)
       if (hasVanished(entry, error)) return this.#noteVanished(entry)
       const ignored = policies.effective.errorHandling.ignoreDirectoryErrors ?? false
       run.noteFailure({ error, path: this.#pathOf(entry), ignored }, this.#active.builder)
-    } finally {
-      this.#active.children.delete(active)
     }
   }
 
@@ -207,17 +282,19 @@ class EntryUploader {
 
   // On a helper when one is free: undefined then, and errors end the run. Otherwise here and now.
   #share(task: () => Promise<void>): Promise<void> | undefined {
-    const started = this.#run.work.tryStart(async () => {
-      try {
-        await task()
-      } catch (error) {
-        this.#run.fail(error)
-      }
-    })
+    const started = this.#run.work.tryStart(task)
     if (started === undefined) return task()
-    this.#pending.add(started)
-    void started.then(() => this.#pending.delete(started))
-    return undefined
+    return this.#pend(started)
+  }
+
+  /** Counts work of this directory that goes on beside the walk; its errors end the run. */
+  #pend(work: Promise<void>): undefined {
+    const pending = work
+      .catch(error => this.#run.fail(error))
+      .finally(() => {
+        this.#pending.delete(pending)
+      })
+    this.#pending.add(pending)
   }
 
   #pathOf(entry: SourceEntry): string {

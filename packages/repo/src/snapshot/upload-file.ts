@@ -1,7 +1,12 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import type { Chunk } from '../object/indirect.ts'
 import type { ObjectId } from '../object/object-id.ts'
+import { objectOfChunks } from '../object/object-writer.ts'
+import { openSource, readUpTo, sourceOpenFlags } from '../threads/read-source.ts'
+import type { ReadFailure } from '../threads/thread-messages.ts'
 import type { ActiveDirectory } from './checkpoint.ts'
+import { chunksOfTable } from './chunks-of-table.ts'
 import { compressorForFile, type Policy } from './policy.ts'
 import type { UploadRun } from './upload-run.ts'
 import { reading, type SourceEntry, SourceReadError } from './walk/source-entry.ts'
@@ -22,8 +27,18 @@ export interface FileTask {
   active: ActiveDirectory
 }
 
+/** How the data of a file is stored. */
+export interface FileWriteOptions {
+  compressor: string | undefined
+  /** For index objects; '' for none. */
+  metadataCompressor: string
+  /** The repository's when absent. */
+  splitter?: string
+  signal: AbortSignal | undefined
+}
+
 /** How the data of a file is stored by policy. */
-export function fileWriteOptions(run: UploadRun, entry: SourceEntry, policy: Policy) {
+export function fileWriteOptions(run: UploadRun, entry: SourceEntry, policy: Policy): FileWriteOptions {
   return {
     compressor: compressorForFile(policy.compression, entry),
     metadataCompressor: run.settings.directoryCompressor ?? '',
@@ -31,9 +46,6 @@ export function fileWriteOptions(run: UploadRun, entry: SourceEntry, policy: Pol
     ...(policy.splitter.algorithm && { splitter: policy.splitter.algorithm }),
   }
 }
-
-// Neither follows a symlink nor waits for the writer of a fifo that has taken the file's place.
-const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 const shared = Buffer.allocUnsafeSlow(smallFileLimit + 4096)
 
@@ -43,7 +55,7 @@ const shared = Buffer.allocUnsafeSlow(smallFileLimit + 4096)
  */
 export function readSmallFile(entry: SourceEntry): Buffer | undefined {
   return reading(entry.path, () => {
-    const descriptor = openSync(entry.path, openFlags)
+    const descriptor = openSource(entry.path)
     try {
       const length = readUpTo(descriptor, shared, entry.size)
       return length > smallFileLimit ? undefined : shared.subarray(0, length)
@@ -94,10 +106,57 @@ async function uploadParts(
   return stored.filter(part => part !== undefined)
 }
 
-async function uploadPart(
+function uploadPart(run: UploadRun, task: FileTask, range: FileRange): Promise<StoredFile> {
+  const inThread = run.threads.wanted(range.length ?? task.entry.size - range.offset)
+  return inThread ? sealPart(run, task, range) : copyPart(run, task, range)
+}
+
+/** A thread reads and seals the part; here its chunks become an object. */
+async function sealPart(
   run: UploadRun,
   { entry, policy, active }: FileTask,
-  range: { offset: number; length?: number },
+  { offset, length }: FileRange,
+): Promise<StoredFile> {
+  const indexSplitter = run.target.repository.format.format.splitter
+  const options = { splitter: indexSplitter, indexSplitter, ...fileWriteOptions(run, entry, policy) }
+  const chunks: Chunk[] = []
+  let size = 0
+  const toObject = () => objectOfChunks(run.target.contents, [...chunks], options)
+  const checkpoint = async () => (chunks.length === 0 ? undefined : toObject())
+  const stopCheckpoints = active.addFile({ entry, writer: { checkpoint } })
+  try {
+    const { splitter, compressor } = options
+    const job = { path: entry.path, offset, length, splitter, compressor: compressor || undefined }
+    const failure = await run.threads.sealFile(job, table => {
+      const added = chunksOfTable(table, { start: size })
+      chunks.push(...added.chunks)
+      run.progress.counts.bytesRead += added.size - size
+      size = added.size
+      run.progress.tell()
+      run.check()
+    })
+    if (failure) throw sourceFailure(entry, failure)
+    return { obj: await toObject(), size }
+  } finally {
+    stopCheckpoints()
+  }
+}
+
+/** The error for a file that a thread could not read. */
+export function sourceFailure(entry: SourceEntry, { message, code }: ReadFailure): SourceReadError {
+  return new SourceReadError(entry.path, Object.assign(new Error(message), code && { code }))
+}
+
+/** A part of a file; to its end without a length. */
+interface FileRange {
+  offset: number
+  length?: number
+}
+
+async function copyPart(
+  run: UploadRun,
+  { entry, policy, active }: FileTask,
+  range: FileRange,
 ): Promise<StoredFile> {
   await using file = await openFile(entry)
   const writer = run.target.objects.create(fileWriteOptions(run, entry, policy))
@@ -146,7 +205,7 @@ export async function copyAll(run: UploadRun, { read, write }: CopyPorts): Promi
   }
 }
 
-function fileReader(handle: FileHandle, entry: SourceEntry, range: { offset: number; length?: number }) {
+function fileReader(handle: FileHandle, entry: SourceEntry, range: FileRange) {
   let position = range.offset
   const end = range.offset + (range.length ?? Number.POSITIVE_INFINITY)
   return async (buffer: Buffer): Promise<number> => {
@@ -164,7 +223,7 @@ function fileReader(handle: FileHandle, entry: SourceEntry, range: { offset: num
 
 async function openFile(entry: SourceEntry): Promise<{ handle: FileHandle } & AsyncDisposable> {
   try {
-    const handle = await open(entry.path, openFlags)
+    const handle = await open(entry.path, sourceOpenFlags)
     if (!(await handle.stat()).isFile()) {
       await handle.close()
       throw new Error('it is not a regular file any more')
@@ -173,15 +232,4 @@ async function openFile(entry: SourceEntry): Promise<{ handle: FileHandle } & As
   } catch (cause) {
     throw new SourceReadError(entry.path, cause)
   }
-}
-
-// A read that returns less than asked for after `expected` bytes is the end of a regular file.
-function readUpTo(descriptor: number, buffer: Buffer, expected: number): number {
-  let length = 0
-  while (length < buffer.length) {
-    const got = readSync(descriptor, buffer, length, buffer.length - length, null)
-    length += got
-    if (got === 0 || (length >= expected && length < buffer.length)) break
-  }
-  return length
 }

@@ -14,7 +14,7 @@ import type { SourceInfo } from './source.ts'
 
 /** Where an upload goes: the writing scope of an opened repository. */
 export interface UploadTarget {
-  readonly repository: { readonly format: Pick<OpenFormat, 'format'>; readonly clock: Clock }
+  readonly repository: { readonly format: Pick<OpenFormat, 'format' | 'keys'>; readonly clock: Clock }
   readonly contents: ContentWriter
   readonly objects: Pick<ObjectStoreWriter, 'create' | 'put' | 'concatenate'>
   readonly manifests: ManifestWriter
@@ -45,6 +45,10 @@ export interface UploadOptions {
   failFast?: boolean
   /** Folders and large files in work at the same time; by default what the policy says, else the number of CPUs. */
   parallel?: number
+  /** Threads that read and encrypt; 0 for none. By default one per CPU, but no more than 4 and than `parallel`. */
+  threads?: number
+  /** Bytes to read before threads are started; 8 MiB when absent. */
+  threadsFrom?: number
   /** Milliseconds between checkpoints, at most 45 minutes. */
   checkpointInterval?: number
   /** False takes in everything, whatever policies and ignore files say. */
@@ -74,6 +78,8 @@ export interface UploadSettings extends UploadOptions {
   pins: readonly string[]
   policies: PolicyTree
   parallel: number
+  threads: number
+  threadsFrom: number
   checkpointInterval: number
   ignoreRules: boolean
   log: UploadLogger
@@ -86,36 +92,43 @@ export interface UploadSettings extends UploadOptions {
 /** The longest time between checkpoints that does not endanger an upload's data under concurrent maintenance. */
 export const longestCheckpointInterval = 45 * 60_000
 
+const mostThreads = 4
+
 /** Fills in the defaults. Throws RepoError INVALID_ARGUMENT for a checkpoint interval out of range. */
 export async function withUploadDefaults(
   target: UploadTarget,
   options: UploadOptions,
 ): Promise<UploadSettings> {
-  const { checkpointInterval = longestCheckpointInterval, policyOverride: override, signal } = options
-  if (!(checkpointInterval > 0 && checkpointInterval <= longestCheckpointInterval)) {
-    throw new RepoError('INVALID_ARGUMENT', {
-      message: `A checkpoint interval of ${checkpointInterval} ms is not between 1 ms and 45 minutes`,
-      hint: 'Leave it out to get 45 minutes',
-    })
-  }
+  const { policyOverride: override, signal } = options
   const policies =
     options.policies ??
     (await loadPolicyTree(target.manifests, options.source, { signal, ...(override && { override }) }))
   const { effective } = policies
+  const parallel = options.parallel ?? effective.upload.maxParallelFileReads ?? availableParallelism()
   return {
     ...options,
     description: options.description ?? '',
     tags: options.tags ?? {},
     pins: options.pins ?? [],
     policies,
-    parallel: options.parallel ?? effective.upload.maxParallelFileReads ?? availableParallelism(),
-    checkpointInterval,
+    parallel,
+    threads: options.threads ?? Math.min(availableParallelism(), parallel, mostThreads),
+    threadsFrom: options.threadsFrom ?? 8 << 20,
+    checkpointInterval: checkedInterval(options),
     ignoreRules: options.ignoreRules ?? true,
     log: options.log ?? silent,
     clock: options.clock ?? target.repository.clock,
     newUuid: options.newUuid ?? randomUUID,
     directoryCompressor: (options.metadataCompressor ?? metadataCompressor(effective)) || undefined,
   }
+}
+
+function checkedInterval({ checkpointInterval = longestCheckpointInterval }: UploadOptions): number {
+  if (checkpointInterval > 0 && checkpointInterval <= longestCheckpointInterval) return checkpointInterval
+  throw new RepoError('INVALID_ARGUMENT', {
+    message: `A checkpoint interval of ${checkpointInterval} ms is not between 1 ms and 45 minutes`,
+    hint: 'Leave it out to get 45 minutes',
+  })
 }
 
 const silent: UploadLogger = { debug() {}, warn() {} }

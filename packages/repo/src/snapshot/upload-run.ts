@@ -1,9 +1,12 @@
 import { RepoError } from '../errors/repo-error.ts'
 import type { IncompleteReason } from './directory.ts'
 import type { DirectoryBuilder } from './directory-builder.ts'
+import { KeptObjects } from './kept-objects.ts'
 import { ProgressCounter } from './progress.ts'
+import { SmallFiles } from './small-files.ts'
 import { emptyStats } from './snapshot-manifest.ts'
 import type { UploadSettings, UploadTarget } from './upload-options.ts'
+import { UploadThreads } from './upload-threads.ts'
 import { Pace } from './walk/pace.ts'
 import { SharedWork } from './walk/shared-work.ts'
 import { SourceReadError } from './walk/source-entry.ts'
@@ -22,6 +25,9 @@ export class UploadRun {
   readonly pace: Pace
   readonly work: SharedWork
   readonly small: SmallObjectWriter
+  readonly kept: KeptObjects
+  readonly threads: UploadThreads
+  readonly files: SmallFiles
   readonly stats = emptyStats()
   #failure: { error: unknown } | undefined
 
@@ -32,6 +38,15 @@ export class UploadRun {
     this.pace = new Pace(settings.clock)
     this.work = new SharedWork(settings.parallel - 1)
     this.small = new SmallObjectWriter(target)
+    this.kept = new KeptObjects(target.contents, this.signal)
+    this.threads = new UploadThreads({
+      target,
+      count: settings.threads,
+      from: settings.threadsFrom,
+      signal: this.signal,
+      onFailed: error => this.fail(error),
+    })
+    this.files = new SmallFiles(this)
   }
 
   /** For calls to the repository. A cancelled upload that is to be kept must still be able to write. */
@@ -68,6 +83,33 @@ export class UploadRun {
       })
     }
     throw new UploadStopped()
+  }
+
+  /**
+   * Runs the work of the upload, and ends its threads after it: what they have finished is kept unless the upload failed.
+   */
+  async withThreads<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this.settings
+    const stop = () => this.threads.stop(this.#whyStopped())
+    signal?.addEventListener('abort', stop)
+    let keep = false
+    try {
+      const result = await work()
+      keep = true
+      return result
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      await this.threads.end({ keep })
+    }
+  }
+
+  #whyStopped(): unknown {
+    try {
+      this.check()
+    } catch (error) {
+      return error
+    }
+    return new UploadStopped()
   }
 
   /** Lets the event loop run when it is due, and reports progress then. */

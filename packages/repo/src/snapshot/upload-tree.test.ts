@@ -6,9 +6,12 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -19,6 +22,7 @@ import { memoryStorage } from '../blob/memory.ts'
 import { type Clock, systemClock } from '../clock/clock.ts'
 import { isRepoError, RepoError } from '../errors/repo-error.ts'
 import { parseObjectId } from '../object/object-id.ts'
+import { chunksOf } from '../object/object-reader.ts'
 import { createRepository, openRepository, type Repository, type RepositoryWriter } from '../repository.ts'
 import { type Directory, type DirectoryEntry, parseDirectory } from './directory.ts'
 import { defaultPolicy, emptyPolicy, type Policy, policyLabels, policyPayload } from './policy.ts'
@@ -279,6 +283,78 @@ describe('an upload', () => {
     assert.equal(repository.contents.info(contentId)?.deleted, false, 'the next snapshot needs it')
   })
 
+  it('reads an unchanged file again when maintenance has marked a chunk of it, or the list of its chunks', async () => {
+    const repository = await newRepository()
+    const tree = given({ large: randomBytes(20 << 20) })
+    const { snapshot } = await upload(repository, tree)
+    const { obj } = (await entryAt(repository, snapshot.rootEntry, 'large')) ?? assert.fail('it is not there')
+    const chunks = await chunksOf(repository.contents, obj)
+    assert.ok(chunks.length > 1)
+    const last = parseObjectId(chunks.at(-1)?.object ?? assert.fail('no chunk')).contentId
+    for (const marked of [last, parseObjectId(obj).contentId]) {
+      assert.equal((await upload(repository, tree)).progress.filesCached, 1)
+      await repository.writing({}, writer => writer.contents.delete(marked))
+      const next = await upload(repository, tree)
+      assert.deepEqual([next.progress.filesCached, next.progress.filesRead], [0, 1])
+      assert.equal(repository.contents.info(marked)?.deleted, false, 'the next snapshot needs it')
+    }
+  })
+
+  it('stores an unchanged directory again when maintenance has marked it', async () => {
+    const repository = await newRepository()
+    const tree = given({ 'sub/file': 'x' })
+    const { snapshot } = await upload(repository, tree)
+    const sub = (await entryAt(repository, snapshot.rootEntry, 'sub')) ?? assert.fail('it is not there')
+    const { contentId } = parseObjectId(sub.obj)
+    await repository.writing({}, writer => writer.contents.delete(contentId))
+    const again = await upload(repository, tree)
+    assert.deepEqual([again.progress.filesCached, again.snapshot.rootEntry.obj], [1, snapshot.rootEntry.obj])
+    assert.equal(repository.contents.info(contentId)?.deleted, false, 'the next snapshot needs it')
+  })
+
+  it('looks at the indexes again before it relies on what it knew a quarter of an hour ago', async () => {
+    let now = Date.UTC(2026, 0, 1)
+    const clock = { now: () => now, sleep: systemClock.sleep }
+    const storage = memoryStorage({ clock })
+    const options = { storage, password: 'secret', clock }
+    await using repository = await createRepository(options)
+    const tree = given({ file: 'x' })
+    const { snapshot } = await upload(repository, tree, { clock })
+    const file = (await entryAt(repository, snapshot.rootEntry, 'file')) ?? assert.fail('it is not there')
+    const { contentId } = parseObjectId(file.obj)
+    const other = await openRepository(options)
+    await other.writing({}, writer => writer.contents.delete(contentId))
+    now += 16 * 60_000
+    const again = await upload(repository, tree, { clock, previous: [snapshot] })
+    assert.equal(again.progress.filesRead, 1)
+    assert.equal(repository.contents.info(contentId)?.deleted, false, 'the next snapshot needs it')
+  })
+
+  const differences: [string, (tree: string) => void][] = [
+    ['nothing', () => {}],
+    ['the bytes of a file', tree => appendFileSync(path.join(tree, 'a/b/file'), 'more')],
+    ['the time of a file', tree => utimesSync(path.join(tree, 'a/b/file'), 1, 1)],
+    ['the mode of a file', tree => chmodSync(path.join(tree, 'a/b/file'), 0o600)],
+    ['the mode of a folder', tree => chmodSync(path.join(tree, 'a/b'), 0o700)],
+    ['the name of a file', tree => renameSync(path.join(tree, 'a/b/file'), path.join(tree, 'a/b/g'))],
+    ['one file less', tree => rmSync(path.join(tree, 'a/b/file'))],
+    ['one file more', tree => writeFileSync(path.join(tree, 'a/new'), 'x')],
+    ['an empty folder less', tree => rmdirSync(path.join(tree, 'a/empty'))],
+  ]
+  for (const [what, change] of differences) {
+    it(`stores the same objects after a change of ${what} whether or not it compares with the snapshot before`, async () => {
+      const tree = given({ 'a/b/file': 'x', 'a/b/other': 'y', 'a/empty/': '', 'c/<&>': 'z' })
+      symlinkSync('c', path.join(tree, 'link'))
+      await using repository = await newRepository()
+      const first = await upload(repository, tree)
+      change(tree)
+      const compared = await upload(repository, tree)
+      const read = await upload(repository, tree, { rereadAll: true })
+      assert.equal(compared.snapshot.rootEntry.obj, read.snapshot.rootEntry.obj)
+      assert.equal(first.snapshot.rootEntry.obj === read.snapshot.rootEntry.obj, what === 'nothing')
+    })
+  }
+
   it('reads everything when told so, and also where the previous snapshot is damaged', async () => {
     const tree = given({ 'a/file': 'x', b: 'y' })
     await using repository = await newRepository()
@@ -349,7 +425,7 @@ describe('an upload', () => {
         uploadTree(
           watched(writer, () => controller.abort()),
           tree,
-          { source, signal, keepCancelled, parallel: 1 },
+          { source, signal, keepCancelled, parallel: 1, threads: 0 },
         ),
       )
     }

@@ -38,7 +38,7 @@ export async function uploadTree(
   const active = new ActiveDirectory(root)
   const checkpoint = () => saveCheckpoint(run, startTime, () => checkpointDirectory(run, active))
   const rootEntry = await withCheckpoints(run, checkpoint, () =>
-    withEstimate(run, { root, previous }, () => uploadRoot(run, active, previous)),
+    withEstimate(run, { root, previous }, () => run.withThreads(() => uploadRoot(run, active, previous))),
   )
   return saveUpload(run, { startTime, rootEntry })
 }
@@ -121,6 +121,9 @@ async function previousSnapshots(run: UploadRun): Promise<readonly SnapshotManif
   return choosePrevious(snapshots)
 }
 
+// A short upload is over before anybody wants to know how long it takes.
+const estimateAfter = 1000
+
 // The previous snapshot is a good estimate that costs nothing; without one the tree is counted alongside.
 async function withEstimate<T>(
   run: UploadRun,
@@ -134,13 +137,14 @@ async function withEstimate<T>(
   else if (onProgress && estimate) {
     const ended = new AbortController()
     const visit = { entry: root, relativePath: '', policies, ignoring: rootIgnoring(ignoreRules) }
-    const counting = estimateTree(visit, new Pace(clock), ended.signal).then(
-      size => {
-        if (!ended.signal.aborted) run.progress.expect(size)
-      },
-      error =>
-        run.settings.log.debug({ error: String(error) }, 'the size of the tree could not be estimated'),
-    )
+    const counting = clock
+      .sleep(estimateAfter, ended.signal)
+      .then(() => estimateTree(visit, new Pace(clock), ended.signal))
+      .then(size => run.progress.expect(size))
+      .catch(error => {
+        if (ended.signal.aborted) return
+        run.settings.log.debug({ error: String(error) }, 'the size of the tree could not be estimated')
+      })
     try {
       return await work()
     } finally {

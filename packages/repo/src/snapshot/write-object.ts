@@ -39,7 +39,7 @@ export async function writeObject(
 }
 
 /** The error for an object that has another length than the entry that names it. */
-export function wrongLength({ id, length }: ObjectReader, size: number): RepoError {
+export function wrongLength({ id, length }: Pick<ObjectReader, 'id' | 'length'>, size: number): RepoError {
   const message = `its data has ${length} bytes where the snapshot says ${size}`
   return new RepoError('CORRUPT', { message, objectId: id, hint: 'run verify to see what else is affected' })
 }

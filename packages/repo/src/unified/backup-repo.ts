@@ -38,6 +38,10 @@ export const GeneralOption = {
   hashAlgorithm: 'hashAlgo',
   encryptionAlgorithm: 'encryptAlgo',
   splitAlgorithm: 'splitAlgo',
+  /** For a new repository in a bucket with object lock: `GOVERNANCE` or `COMPLIANCE`. */
+  retentionMode: 'retentionMode',
+  /** How long blobs are protected from deletion, such as `720h`. */
+  retentionPeriod: 'retentionPeriod',
 } as const
 
 /** Values of the general option `mode`: `auto` runs what the schedule says is due. */
@@ -60,6 +64,10 @@ export const StorageOption = {
   /** Bytes per second. */
   uploadBytes: 'uploadBytes',
   downloadBytes: 'downloadBytes',
+  /** A folder for the cache of what was read; each repository gets one of its own in it. */
+  cacheFolder: 'cacheDir',
+  /** Megabytes, of which metadata gets a fifth; 5000 unless given, 0 for no cache. */
+  cacheLimitMB: 'cacheLimitMB',
 } as const
 
 /** Where a repository is and how it is opened. */

@@ -8,22 +8,26 @@ import { describe, it } from 'node:test'
 const packageFolder = path.resolve(import.meta.dirname, '../..')
 
 describe('the README', () => {
-  it('has an example that runs', async t => {
+  it('has examples that run', async t => {
     const folder = await mkdtemp(path.join(tmpdir(), 'lateen-readme-'))
     t.after(() => rm(folder, { recursive: true }))
     const readme = await readFile(path.join(packageFolder, 'README.md'), 'utf8')
-    const example = /```ts\n(.*?)```/s.exec(readme)?.[1] ?? ''
-    await writeFile(path.join(folder, 'example.mts'), example)
+    const examples = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, example = '']) => example)
+    assert.equal(examples.length, 2)
     await mkdir(path.join(folder, 'node_modules/@lateen'), { recursive: true })
     await symlink(packageFolder, path.join(folder, 'node_modules/@lateen/repo'))
     await mkdir(path.join(folder, 'documents'))
     await writeFile(path.join(folder, 'documents/letter'), 'Dear reader')
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['example.mts'], {
-      cwd: folder,
-      encoding: 'utf8',
-    })
-    assert.equal(status, 0, stderr)
-    assert.match(stdout, /^snapshot [0-9a-f]{32} is in restored\/\n$/)
-    assert.equal(await readFile(path.join(folder, 'restored/letter'), 'utf8'), 'Dear reader')
+    for (const [number, example] of examples.entries()) {
+      const file = `example-${number}.mts`
+      await writeFile(path.join(folder, file), example)
+      const { status, stdout, stderr } = spawnSync(process.execPath, [file], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+      assert.equal(status, 0, stderr)
+      const target = /^snapshot [0-9a-f]{32} is in (\w+)\/\n$/.exec(stdout)?.[1] ?? assert.fail(stdout)
+      assert.equal(await readFile(path.join(folder, target, 'letter'), 'utf8'), 'Dear reader')
+    }
   })
 })

@@ -23,7 +23,7 @@ export interface FaultRates {
 /** What happened to whom. */
 export interface Fault {
   readonly kind: keyof FaultRates
-  readonly operation: 'get' | 'head' | 'put' | 'delete' | 'list'
+  readonly operation: 'get' | 'head' | 'put' | 'retain' | 'delete' | 'list'
   /** The blob, or the prefix of a listing. */
   readonly subject: string
 }
@@ -33,7 +33,9 @@ export interface FaultyOptions {
   readonly seed: number
   readonly rates: Partial<FaultRates>
   readonly timeoutMs?: number
-  readonly clock?: Pick<Clock, 'sleep'>
+  /** How long after a change a listing may not show it; for ever when not given. */
+  readonly staleForMs?: number
+  readonly clock?: Clock
   /** Which operations can go wrong; all when not given. */
   readonly affects?: (operation: Fault['operation'], subject: string) => boolean
 }
@@ -49,12 +51,13 @@ const remembered = 20
 
 /** For tests of what stands above a storage. */
 export function faultyStorage(storage: BlobStorage, options: FaultyOptions): FaultyStorage {
-  const { timeoutMs = 1000, clock = systemClock, affects = () => true } = options
+  const { timeoutMs = 1000, staleForMs = Number.POSITIVE_INFINITY, clock = systemClock } = options
+  const { affects = () => true } = options
   const rates = { ...options.rates }
   const random = seededRandom(options.seed)
   const faults: Fault[] = []
-  const latest: BlobId[] = []
-  const deleted = new Map<BlobId, BlobMetadata>()
+  const latest: { id: BlobId; at: number }[] = []
+  const deleted = new Map<BlobId, { blob: BlobMetadata; at: number }>()
 
   function strikes(kind: keyof FaultRates, operation: Fault['operation'], subject: string): boolean {
     const rate = rates[kind] ?? 0
@@ -79,9 +82,11 @@ export function faultyStorage(storage: BlobStorage, options: FaultyOptions): Fau
   }
 
   async function* staleList(prefix: string, signal?: AbortSignal): AsyncGenerator<BlobMetadata> {
-    const hidden = latest[Math.floor(random() * latest.length)]
+    const since = clock.now() - staleForMs
+    const recent = latest.filter(({ at }) => at >= since)
+    const hidden = recent[Math.floor(random() * recent.length)]?.id
     for await (const blob of storage.list(prefix, { signal })) if (blob.id !== hidden) yield blob
-    for (const blob of deleted.values()) if (blob.id.startsWith(prefix)) yield blob
+    for (const { blob, at } of deleted.values()) if (at >= since && blob.id.startsWith(prefix)) yield blob
   }
 
   return {
@@ -102,15 +107,20 @@ export function faultyStorage(storage: BlobStorage, options: FaultyOptions): Fau
       await before('put', id, putOptions?.signal)
       await storage.put(id, data, putOptions)
       deleted.delete(id)
-      latest.push(id)
+      latest.push({ id, at: clock.now() })
       if (latest.length > remembered) latest.shift()
       after('put', id)
+    },
+    async retain(id, retention, retainOptions) {
+      await before('retain', id, retainOptions?.signal)
+      await storage.retain(id, retention, retainOptions)
+      after('retain', id)
     },
     async delete(id, deleteOptions) {
       await before('delete', id, deleteOptions?.signal)
       const gone = await storage.head(id, deleteOptions).catch(() => undefined)
       await storage.delete(id, deleteOptions)
-      if (gone !== undefined) deleted.set(id, gone)
+      if (gone !== undefined) deleted.set(id, { blob: gone, at: clock.now() })
       after('delete', id)
     },
     async *list(prefix, listOptions) {

@@ -53,7 +53,7 @@ export interface CachingOptions {
  * written once and never changed, so what is remembered stays right, and may be given even after the blob was
  * deleted; `head` and `list` always ask the storage. An entry is used only if its authentication code fits; a torn, damaged or
  * foreign one counts as absent and is removed. When a limit is passed, what was not used for longest goes.
- * Trouble with the cache itself never fails an operation.
+ * Trouble with the cache itself never fails an operation: after a failed write, as on a full disk, it takes nothing for a minute.
  */
 export function caching(storage: BlobStorage, options: CachingOptions): BlobStorage {
   const metadata = new CacheFolder(path.join(options.folder, 'metadata'), options.metadataBytes, options)
@@ -76,7 +76,7 @@ export function caching(storage: BlobStorage, options: CachingOptions): BlobStor
   }
 
   async function getMetadata(id: BlobId, wanted: GetBlobOptions): Promise<Uint8Array> {
-    const cached = await metadata.read(id, wanted)
+    const cached = wanted.fresh ? undefined : await metadata.read(id, wanted)
     if (cached !== undefined) return cached
     const whole = await unlessAborted(fetchWhole(id), wanted.signal)
     const { offset, length } = rangeWithin(id, whole.length, wanted)
@@ -85,7 +85,7 @@ export function caching(storage: BlobStorage, options: CachingOptions): BlobStor
 
   async function getContent(id: BlobId, wanted: GetBlobOptions & BlobRange): Promise<Uint8Array> {
     const name = `${id}/${wanted.offset}-${wanted.length}`
-    const cached = await contents.read(name, {})
+    const cached = wanted.fresh ? undefined : await contents.read(name, {})
     if (cached !== undefined) return cached
     const bytes = await storage.get(id, wanted)
     await contents.write(name, bytes)
@@ -113,6 +113,7 @@ export function caching(storage: BlobStorage, options: CachingOptions): BlobStor
       await storage.put(id, data, putOptions)
       await forget(id)
     },
+    retain: (id, retention, retainOptions) => storage.retain(id, retention, retainOptions),
     async delete(id, deleteOptions) {
       await storage.delete(id, deleteOptions)
       await forget(id)
@@ -130,6 +131,8 @@ const folderMode = 0o700
 const temporaryName = /\.tmp\.[0-9a-f]{16}$/
 /** How stale the note of an entry's last use may be, to save a system call per hit. */
 const useNotedEveryMs = 60_000
+/** How long nothing is written after a write failed. */
+const pauseAfterFailureMs = 60_000
 /** A temporary file this old was left by a process that died. */
 const abandonedAfterMs = 3_600_000
 
@@ -171,6 +174,7 @@ class CacheFolder {
   #swept: number | undefined
   #addedSinceSweep = 0
   #sweeping: Promise<void> | undefined
+  #writesAgainAt = Number.NEGATIVE_INFINITY
 
   constructor(folder: string, limit: number | undefined, options: CachingOptions) {
     this.#folder = folder
@@ -214,6 +218,7 @@ class CacheFolder {
 
   /** Keeps a body. The rename makes it appear whole; after a power failure its codes tell whether it is. */
   async write(name: string, body: Uint8Array): Promise<void> {
+    if (this.#clock.now() < this.#writesAgainAt) return
     const file = path.join(this.#folder, name)
     const pieces = serializeCacheEntry(this.#seal(name), body)
     const suffix = Buffer.from((this.#options.randomBytes ?? randomBytes)(8)).toString('hex')
@@ -224,6 +229,7 @@ class CacheFolder {
       await rename(temporary, file)
       this.#added(dataLength(pieces))
     } catch (error) {
+      this.#writesAgainAt = this.#clock.now() + pauseAfterFailureMs
       this.#report(error)
       await rm(temporary, { force: true }).catch(() => {})
     }
@@ -267,12 +273,12 @@ class CacheFolder {
     } while (this.#swept + this.#addedSinceSweep > this.#limit)
   }
 
-  /** Goes down to nine tenths, so that not every new entry looks through all of them. Gives the bytes that are left. */
+  /** Goes down to four fifths, as Kopia does for Velero, so that not every new entry looks through all of them. Gives the bytes that are left. */
   async #dropOldest(entries: CacheFile[]): Promise<number> {
     let bytes = entries.reduce((sum, entry) => sum + entry.size, 0)
     if (bytes <= this.#limit) return bytes
     for (const { file, size } of entries.sort((a, b) => a.usedAt - b.usedAt)) {
-      if (bytes <= this.#limit * 0.9) break
+      if (bytes <= this.#limit * 0.8) break
       await rm(file, { force: true })
       // Fails, as it should, while other entries are in there.
       if (path.dirname(file) !== this.#folder) await rmdir(path.dirname(file)).catch(() => {})

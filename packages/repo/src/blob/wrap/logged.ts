@@ -39,6 +39,10 @@ export function logged(storage: BlobStorage, { log, clock = systemClock }: Logge
     head: (blobId, options) => timed({ operation: 'head', blobId }, () => storage.head(blobId, options)),
     put: (blobId, data, options) =>
       timed({ operation: 'put', blobId, bytes: dataLength(data) }, () => storage.put(blobId, data, options)),
+    retain: (blobId, retention, options) =>
+      timed({ operation: 'retain', blobId, until: retention.until }, () =>
+        storage.retain(blobId, retention, options),
+      ),
     delete: (blobId, options) =>
       timed({ operation: 'delete', blobId }, () => storage.delete(blobId, options)),
     async *list(prefix, options) {

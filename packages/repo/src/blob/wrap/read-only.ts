@@ -1,7 +1,7 @@
 import { RepoError } from '../../errors/repo-error.ts'
 import type { BlobId, BlobStorage } from '../storage.ts'
 
-/** The storage without the ways to change it: `put` and `delete` reject with `READ_ONLY`. */
+/** The storage without the ways to change it: `put`, `retain` and `delete` reject with `READ_ONLY`. */
 export function readOnly(storage: BlobStorage): BlobStorage {
   const refused = (doing: string, id: BlobId) =>
     new RepoError('READ_ONLY', {
@@ -16,6 +16,9 @@ export function readOnly(storage: BlobStorage): BlobStorage {
     list: (prefix, options) => storage.list(prefix, options),
     async put(id) {
       throw refused('write', id)
+    },
+    async retain(id) {
+      throw refused('protect', id)
     },
     async delete(id) {
       throw refused('delete', id)

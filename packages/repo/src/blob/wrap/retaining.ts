@@ -8,8 +8,11 @@ export interface RetainingOptions {
   readonly clock?: Pick<Clock, 'now'> | undefined
 }
 
-// Sessions, logs and the maintenance schedule are replaced or removed in the course of business.
-const protectedPrefixes = ['n', 'x', 'kopia.repository', 'kopia.blobcfg', 'p', 'q']
+/**
+ * How the names of the blobs begin without which a repository cannot be read. Sessions, logs and the maintenance schedule are
+ * replaced or removed in the course of business.
+ */
+export const protectedPrefixes: readonly string[] = ['n', 'x', 'kopia.repository', 'kopia.blobcfg', 'p', 'q']
 
 /** Protects the blobs that a repository cannot be read without for a period from when they are put, as Kopia does. */
 export function retaining(
@@ -21,6 +24,7 @@ export function retaining(
     get: (id, options) => storage.get(id, options),
     head: (id, options) => storage.head(id, options),
     list: (prefix, options) => storage.list(prefix, options),
+    retain: (id, retention, options) => storage.retain(id, retention, options),
     delete: (id, options) => storage.delete(id, options),
     put(id, data, options = {}) {
       if (!protectedPrefixes.some(prefix => id.startsWith(prefix))) return storage.put(id, data, options)

@@ -33,15 +33,14 @@ export interface Retry {
  * starts over and leaves out what it has given already. Gives up with the last error.
  */
 export function retrying(storage: BlobStorage, options: RetryingOptions = {}): BlobStorage {
-  const again = <T>(act: () => Promise<T>, signal: AbortSignal | undefined) => {
-    const tries = startTries(options, signal)
-    return repeated(act, tries)
-  }
+  const again = <T>(act: () => Promise<T>, signal: AbortSignal | undefined) => retried(act, options, signal)
   return {
     description: storage.description,
     get: (id, getOptions) => again(() => storage.get(id, getOptions), getOptions?.signal),
     head: (id, headOptions) => again(() => storage.head(id, headOptions), headOptions?.signal),
     put: (id, data, putOptions) => again(() => storage.put(id, data, putOptions), putOptions?.signal),
+    retain: (id, retention, retainOptions) =>
+      again(() => storage.retain(id, retention, retainOptions), retainOptions?.signal),
     delete: (id, deleteOptions) => again(() => storage.delete(id, deleteOptions), deleteOptions?.signal),
     async *list(prefix, listOptions = {}) {
       const given = new Set<BlobId>()
@@ -61,6 +60,15 @@ export function retrying(storage: BlobStorage, options: RetryingOptions = {}): B
     },
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   }
+}
+
+/** Repeats anything else that fails with a retryable error, such as opening a storage. Rejects with the last error. */
+export function retried<T>(
+  act: () => Promise<T>,
+  options: RetryingOptions,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return repeated(act, startTries(options, signal))
 }
 
 function chance(): number {

@@ -47,6 +47,8 @@ export function throttled(
         await up?.take(dataLength(data), options?.signal)
         await storage.put(id, data, options)
       }, options?.signal),
+    retain: (id, retention, options) =>
+      writing(() => storage.retain(id, retention, options), options?.signal),
     delete: (id, options) => writing(() => storage.delete(id, options), options?.signal),
     list: (prefix, options) => storage.list(prefix, options),
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),

@@ -1,8 +1,11 @@
+import type { BlobConfig } from '../../format/blob-config.ts'
 import { createRepository } from '../../repository.ts'
 import { serializeVeleroMarker, veleroMarkerId } from '../../unified/kopia/velero-marker.ts'
-import { type CommandRun, textFlag } from '../command.ts'
+import { type CommandRun, type FlagValues, textFlag } from '../command.ts'
 import { repositoryDocument, repositoryLines } from '../describe-repository.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { wholeNumber } from '../number-flag.ts'
+import { usageError } from '../usage-error.ts'
 import { repoLocation, repoPassword, withStorage } from '../with-repository.ts'
 
 /** `create`: an empty repository, with this user as the owner of its maintenance. */
@@ -16,6 +19,7 @@ export const create: CommandRun = async context => {
     encryption: textFlag(flags, 'encryption'),
     splitter: textFlag(flags, 'splitter'),
   }
+  const blobConfig = retentionFlags(flags)
   return withStorage(
     context,
     async storage => {
@@ -26,6 +30,7 @@ export const create: CommandRun = async context => {
         signal,
         client: flags.velero ? undefined : { username: userName, hostname: host },
         format: onlyGiven(format),
+        ...(blobConfig && { blobConfig }),
       })
       if (flags.velero) {
         await storage.put(veleroMarkerId, serializeVeleroMarker(repository.format.uniqueId), { signal })
@@ -34,6 +39,18 @@ export const create: CommandRun = async context => {
       return exitCodes.ok.code
     },
     { create: true },
+  )
+}
+
+function retentionFlags(flags: FlagValues): BlobConfig | undefined {
+  const mode = textFlag(flags, 'retention-mode')
+  const days = wholeNumber('retention-days', textFlag(flags, 'retention-days'))
+  if (mode === undefined && days === undefined) return undefined
+  if ((mode === 'GOVERNANCE' || mode === 'COMPLIANCE') && days !== undefined)
+    return { retention: { mode, period: days * 86_400_000 } }
+  throw usageError(
+    'how are blobs to be protected?',
+    'write --retention-mode GOVERNANCE or COMPLIANCE, and --retention-days N',
   )
 }
 

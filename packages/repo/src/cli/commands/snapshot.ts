@@ -1,7 +1,6 @@
 import type { UploadProgress } from '../../snapshot/progress.ts'
 import type { SnapshotManifest } from '../../snapshot/snapshot-manifest.ts'
 import { parseSource } from '../../snapshot/source.ts'
-import { uploadTree } from '../../snapshot/upload-tree.ts'
 import { type CommandContext, type CommandRun, textFlag, textFlags } from '../command.ts'
 import { snapshotDocument } from '../describe-snapshot.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -11,11 +10,14 @@ import { parseTags } from '../tags.ts'
 import { withProgress } from '../with-progress.ts'
 import { withRepository } from '../with-repository.ts'
 
+const load = () => import('../../snapshot/upload-tree.ts')
+
 /** `snapshot PATH`: stores what has changed since the last snapshot of the same source. */
 export const snapshot: CommandRun = context => {
   const options = uploadOptions(context)
   const [path = ''] = context.args
-  return withRepository(context, {}, async repository => {
+  return withRepository(context, { load }, async repository => {
+    const { uploadTree } = await load()
     const { signal } = context.surroundings
     const result = await withProgress(context, show =>
       repository.writing({ signal }, writer =>

@@ -15,7 +15,9 @@ import {
 import { type Logger, silentLogger } from '../logger.ts'
 import { type KopiaBackupRepo, kopiaBackupRepo } from './kopia-backup-repo.ts'
 import { maintainRepository } from './maintain-repository.ts'
-import { metadataPackBytes, openRepoStorage } from './open-repo-storage.ts'
+import { metadataReads, openRepoStorage } from './open-repo-storage.ts'
+import { repoCache } from './repo-cache.ts'
+import { retentionOption } from './retention-option.ts'
 import { foreignMarker, readMarkerState, serializeVeleroMarker, veleroMarkerId } from './velero-marker.ts'
 
 /** What the service is given. */
@@ -23,6 +25,8 @@ export interface KopiaRepoServiceOptions {
   readonly clock: Clock
   readonly log?: Logger
   readonly randomBytes?: (length: number) => Uint8Array
+  /** For caches of repositories on remote storages whose options name no folder; they have none when absent. */
+  readonly cacheFolder?: string
   /** Opens the storage that options name; folders and S3 unless told. */
   readonly openStorage?: typeof openRepoStorage
 }
@@ -82,11 +86,13 @@ async function createNamed(
   options: RepoOptions,
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  const blobConfig = retentionOption(options)
   await using storage = await storageOf(service, options, { create: true, signal })
   const repository = await createRepository({
     ...openOptions(service, options),
     storage,
     format: formatOf(options),
+    ...(blobConfig && { blobConfig }),
     signal,
   })
   await putMarker(repository, signal)
@@ -118,13 +124,14 @@ function putMarker({ storage, format }: Repository, signal: AbortSignal | undefi
 }
 
 function openOptions(
-  { clock, log, randomBytes = systemRandomBytes }: KopiaRepoServiceOptions,
+  { clock, log, cacheFolder, randomBytes = systemRandomBytes }: KopiaRepoServiceOptions,
   options: RepoOptions,
 ) {
   return {
     password: options.repoPassword,
     client: clientOf(options),
-    metadataPackBytes: metadataPackBytes(options),
+    ...metadataReads(options),
+    cache: repoCache(options, cacheFolder),
     clock,
     randomBytes,
     onIgnoredError: (error: RepoError) => log?.warn({ err: error }, 'ignored a failure of the repository'),

@@ -2,6 +2,7 @@ import type { BlobStorage } from '../../blob/storage.ts'
 import type { ThrottleLimits } from '../../blob/wrap/throttled.ts'
 import type { Clock } from '../../clock/clock.ts'
 import { RepoError } from '../../errors/repo-error.ts'
+import type { OpenRepositoryOptions } from '../../repository.ts'
 import { type RepoOptions, StorageOption, StorageType } from '../backup-repo.ts'
 
 /** How a storage is opened. */
@@ -28,12 +29,15 @@ export async function openRepoStorage(
 }
 
 /**
- * How many bytes of metadata packs to keep in memory: a remote storage answers too slowly to be asked for
- * each directory.
+ * How many bytes of metadata packs to keep in memory, and when to read one whole: a remote storage answers too slowly to
+ * be asked for each directory, and even in a folder one large read is cheaper than many small ones.
  */
-export function metadataPackBytes({ storageType }: Pick<RepoOptions, 'storageType'>): number {
-  return storageType === StorageType.s3 ? 64 << 20 : 0
+export function metadataReads({ storageType }: Pick<RepoOptions, 'storageType'>): MetadataReads {
+  if (storageType === StorageType.s3) return { metadataPackBytes: 64 << 20, slicesBeforeWhole: 0 }
+  return { metadataPackBytes: 32 << 20, slicesBeforeWhole: 4 }
 }
+
+type MetadataReads = Required<Pick<OpenRepositoryOptions, 'metadataPackBytes' | 'slicesBeforeWhole'>>
 
 type StorageOptions = RepoOptions['storageOptions']
 
@@ -85,8 +89,8 @@ async function openBucket(
   { clock, signal }: OpenStorageOptions,
 ): Promise<BlobStorage> {
   const { openS3Storage } = await import('../../blob/s3.ts')
-  const { retrying } = await import('../../blob/wrap/retrying.ts')
-  const storage = await openS3Storage({
+  const { retried, retrying } = await import('../../blob/wrap/retrying.ts')
+  const options = {
     bucket: required(given, StorageOption.bucket),
     prefix: given[StorageOption.prefix],
     endpoint: given[StorageOption.endpoint],
@@ -96,7 +100,9 @@ async function openBucket(
     insecureSkipTlsVerify: given[StorageOption.skipTlsVerify] === 'true',
     credentials: credentialsOf(given),
     signal,
-  })
+  }
+  // Few tries, so that a wrong address is told within a second.
+  const storage = await retried(() => openS3Storage(options), { clock, attempts: 5 }, signal)
   return retrying(storage, { clock })
 }
 

@@ -219,6 +219,7 @@ describe('the unified uploader provider', () => {
           put,
           get: storage.get.bind(storage),
           head: storage.head.bind(storage),
+          retain: storage.retain.bind(storage),
           delete: storage.delete.bind(storage),
           list: storage.list.bind(storage),
           [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),

@@ -1,0 +1,66 @@
+import { constants } from 'node:fs'
+import { errnoOf } from '../filesystem-error.ts'
+import type { BlobData } from '../storage.ts'
+import { close, fsync, link, open, rename, unlink, writev } from './calls.ts'
+
+/** How files are written beside the name that they are to have. */
+export interface TemporaryFileOptions {
+  /** Whether the bytes are synced to disk before the file gets its name. */
+  readonly durable: boolean
+  /** For the names. */
+  readonly randomBytes: (length: number) => Uint8Array
+}
+
+const fileMode = 0o600
+
+/** Writes a file beside its target and returns its name; leaves nothing behind when it fails. */
+export async function writeTemporary(
+  target: string,
+  data: BlobData,
+  { durable, randomBytes }: TemporaryFileOptions,
+): Promise<string> {
+  const temporary = `${target}.tmp.${Buffer.from(randomBytes(8)).toString('hex')}`
+  const fd = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, fileMode)
+  try {
+    try {
+      await writeAll(fd, data)
+      if (durable) await fsync(fd)
+    } finally {
+      await close(fd)
+    }
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
+  return temporary
+}
+
+/** Gives a file its name unless there is one of that name; where there are no hard links, replaces it. */
+export async function linkOrRename(temporary: string, file: string): Promise<void> {
+  try {
+    await link(temporary, file)
+  } catch (error) {
+    const code = errnoOf(error) ?? ''
+    if (code === 'EEXIST') return
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(code)) throw error
+    await rename(temporary, file)
+  }
+}
+
+async function writeAll(fd: number, data: BlobData): Promise<void> {
+  let rest = (data instanceof Uint8Array ? [data] : data).filter(piece => piece.length > 0)
+  while (rest.length > 0) {
+    const { bytesWritten } = await writev(fd, rest)
+    rest = withoutFirst(rest, bytesWritten)
+  }
+}
+
+function withoutFirst(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skip = bytes
+  const rest: Uint8Array[] = []
+  for (const piece of pieces) {
+    if (skip < piece.length) rest.push(piece.subarray(skip))
+    skip = Math.max(0, skip - piece.length)
+  }
+  return rest
+}

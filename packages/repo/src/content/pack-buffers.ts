@@ -1,0 +1,44 @@
+import type { PackBytes } from '../pack/pack-builder.ts'
+
+/** The buffers that packs are filled in, used again and again: fresh memory has to be cleared by the system first. */
+export class PackBuffers {
+  readonly #length: number
+  readonly #free: PackBytes[] = []
+  readonly #waiting: ((buffer: PackBytes) => void)[] = []
+  #limit = 0
+  #lent = 0
+
+  /** Every buffer has this length. The system gives memory to the part that is used only. */
+  constructor(length: number) {
+    this.#length = length
+  }
+
+  /** How many buffers `lend` may have given out. */
+  set limit(limit: number) {
+    this.#limit = limit
+  }
+
+  /** A buffer with anything in it, as soon as there is one within the limit. */
+  lend(): Promise<PackBytes> {
+    if (this.#lent < this.#limit) return Promise.resolve(this.take())
+    return new Promise(resolve => this.#waiting.push(resolve))
+  }
+
+  /** A buffer with anything in it, whatever the limit. */
+  take(): PackBytes {
+    this.#lent++
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#length)
+  }
+
+  /** Takes back a buffer that nobody uses any more; one of another length is let go. */
+  give(buffer: PackBytes): void {
+    this.#lent--
+    const next = this.#lent < this.#limit ? this.#waiting.shift() : undefined
+    const usable = buffer.length === this.#length ? [buffer] : []
+    if (next === undefined) this.#free.splice(0, 1, ...usable)
+    else {
+      this.#lent++
+      next(usable[0] ?? Buffer.allocUnsafeSlow(this.#length))
+    }
+  }
+}
