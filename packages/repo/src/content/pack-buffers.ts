@@ -33,12 +33,7 @@ export class PackBuffers {
   /** Takes back a buffer that nobody uses any more; one of another length is let go. */
   give(buffer: PackBytes): void {
     this.#lent--
-    const next = this.#lent < this.#limit ? this.#waiting.shift() : undefined
-    const usable = buffer.length === this.#length ? [buffer] : []
-    if (next === undefined) this.#free.splice(0, 1, ...usable)
-    else {
-      this.#lent++
-      next(usable[0] ?? Buffer.allocUnsafeSlow(this.#length))
-    }
+    if (buffer.length === this.#length && this.#free.length === 0) this.#free.push(buffer)
+    if (this.#waiting.length > 0 && this.#lent < this.#limit) this.#waiting.shift()?.(this.take())
   }
 }

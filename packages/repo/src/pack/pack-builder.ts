@@ -5,6 +5,7 @@ import type { ContentId } from '../index-format/content-id.ts'
 import type { IndexEntry } from '../index-format/index-entry.ts'
 import { serializeIndex } from '../index-format/serialize-index.ts'
 import { serializePostamble } from './pack-postamble.ts'
+import { preambleLength } from './pack-preamble.ts'
 
 /** What every pack of a repository is built with. */
 export interface PackCrypto {
@@ -46,8 +47,6 @@ export interface FinishedPack {
   entries: readonly IndexEntry[]
 }
 
-/** Bytes at the start of every pack, before its first content. */
-export const preambleLength = 32
 const alignment = 4096
 const indexSaltLength = 32
 

@@ -47,7 +47,7 @@ export interface UploadOptions {
   parallel?: number
   /** Threads that read and encrypt; 0 for none. By default one per CPU, but no more than 4 and than `parallel`. */
   threads?: number
-  /** Bytes to read before threads are started; 8 MiB when absent. */
+  /** Bytes to read before threads are started; 8 MiB when absent. With 0 threads read all files. */
   threadsFrom?: number
   /** Milliseconds between checkpoints, at most 45 minutes. */
   checkpointInterval?: number

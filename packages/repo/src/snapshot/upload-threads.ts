@@ -1,4 +1,3 @@
-import { preambleLength } from '../pack/pack-builder.ts'
 import type { SealedTable } from '../threads/sealed-table.ts'
 import { SealingThreads } from '../threads/sealing-threads.ts'
 import type { FileJob, FilesJob, ReadFailure, SealedFiles, ThreadData } from '../threads/thread-messages.ts'
@@ -9,7 +8,7 @@ export interface UploadThreadsOptions {
   target: UploadTarget
   /** How many at most; 0 leaves all work to the main thread. */
   count: number
-  /** Bytes to read before threads are worth their start. */
+  /** Bytes to read before threads are worth their start; with 0 they do all. */
   from: number
   /** For calls to the repository. */
   signal: AbortSignal | undefined
@@ -39,9 +38,9 @@ export class UploadThreads {
     return this.#threads !== undefined
   }
 
-  /** True when a thread waits for work. */
+  /** True when small files are better left to the threads; until one of them is ready, the main thread is faster. */
   get started(): boolean {
-    return this.#threads?.started ?? false
+    return this.#options.from === 0 || (this.#threads?.started ?? false)
   }
 
   /** True when no more batches should be made for now. */
@@ -138,6 +137,5 @@ function threadData({ repository }: UploadTarget): ThreadData {
     hash: { name: format.hash, secret: keys.hash },
     encryption: { name: format.encryption, secret: keys.encryption },
     maxPackSize: format.maxPackSize,
-    preambleLength,
   }
 }

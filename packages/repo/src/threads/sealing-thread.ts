@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { createContentEncryption } from '../encryption/content-encryption.ts'
 import { createContentHash } from '../hashing/content-hash.ts'
+import { preambleLength } from '../pack/pack-preamble.ts'
 import { PackFiller } from './pack-filler.ts'
 import { sealFile } from './seal-file.ts'
 import { sealFiles } from './seal-files.ts'
@@ -25,7 +26,8 @@ class SealingThread {
   #decisions: Uint8Array[] = []
   #kept: Uint8Array | undefined
   #answer: boolean | undefined
-  #isRecalled = false
+  /** Set while what was admitted without a pack is wanted back. */
+  #withPack: (() => void) | undefined
   #wake: () => void = () => {}
 
   constructor(port: MessagePort, data: ThreadData, filler: { filler: PackFiller; hashLength: number }) {
@@ -63,7 +65,7 @@ class SealingThread {
         this.#filler.begin(message.buffer, this.#kept)
         this.#kept = undefined
         for (const admitted of this.#decisions.splice(0)) this.#filler.decide(admitted)
-        if (this.#isRecalled) this.#comeBack()
+        this.#withPack?.()
         break
       case 'decided':
         if (this.#filler.hasPack) this.#filler.decide(message.admitted)
@@ -74,7 +76,7 @@ class SealingThread {
         break
       case 'recall':
         // What was admitted without a pack comes back as soon as there is one.
-        if (this.#decisions.length > 0) this.#isRecalled = true
+        if (this.#decisions.length > 0) this.#withPack = () => this.#comeBack()
         else this.#comeBack()
     }
   }
@@ -141,8 +143,8 @@ class SealingThread {
   /** Hands over what was admitted so far, because the main thread needs it now. */
   #comeBack(): void {
     const filler = this.#filler
-    this.#isRecalled = false
-    if (!filler.hasPack || filler.admittedLength === this.#data.preambleLength) {
+    this.#withPack = undefined
+    if (!filler.hasPack || filler.admittedLength === preambleLength) {
       this.#post({ kind: 'recalled', buffer: undefined })
       return
     }
@@ -172,6 +174,6 @@ if (parentPort !== null) {
   const data = workerData as ThreadData
   const hash = await createContentHash(data.hash.name, data.hash.secret)
   const encryption = createContentEncryption(data.encryption)
-  const filler = new PackFiller({ hash, encryption, start: data.preambleLength })
+  const filler = new PackFiller({ hash, encryption, start: preambleLength })
   await new SealingThread(parentPort, data, { filler, hashLength: hash.length }).run()
 }

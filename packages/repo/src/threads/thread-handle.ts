@@ -32,12 +32,9 @@ export interface ThreadOptions {
   onFailed(error: unknown): void
 }
 
-declare global {
-  /** Where a bundle has put the file that threads run, relative to the code that starts them. */
-  var lateenSealingThread: string | undefined
-}
-
-const threadFile = globalThis.lateenSealingThread ?? './sealing-thread.ts'
+/** Where the bundle has put the file that threads run, relative to the code that starts them; set by the bundler. */
+const bundledThread = (globalThis as { lateenSealingThread?: string }).lateenSealingThread
+const threadFile = bundledThread ?? './sealing-thread.ts'
 
 /** One thread as the main thread sees it. */
 export class ThreadHandle {
@@ -49,8 +46,11 @@ export class ThreadHandle {
   #deciding: Promise<void> = Promise.resolve()
   #recalled: PromiseWithResolvers<void> | undefined
   #failure: { error: unknown } | undefined
+  /** Nothing more is admitted from now on. */
+  #ending: { keep: boolean } | undefined
   #started = false
-  #hasFile = false
+  /** The job that reads one large file. */
+  #fileJob: number | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
@@ -72,7 +72,7 @@ export class ThreadHandle {
 
   /** Jobs that have not ended; endless while it reads one large file. */
   get load(): number {
-    return this.#hasFile ? Number.POSITIVE_INFINITY : this.#jobs.size
+    return this.#fileJob === undefined ? this.#jobs.size : Number.POSITIVE_INFINITY
   }
 
   sealFiles(files: FilesJob, listener: JobListener): void {
@@ -82,14 +82,16 @@ export class ThreadHandle {
   /** Returns what makes the thread end the job early. */
   sealFile(file: FileJob, listener: JobListener): () => void {
     const job = this.#begin(listener)
-    this.#hasFile = true
+    this.#fileJob = job
     this.#post({ kind: 'file', job, file })
     return () => this.#post({ kind: 'abandon', job })
   }
 
   /** Ends the thread. Its last pack comes home first, unless the thread has failed or nobody wants it. */
   async end({ keep }: { keep: boolean }): Promise<void> {
+    this.#ending = { keep }
     try {
+      if (keep) await this.#deciding
       if (keep && this.#failure === undefined) await this.#recall()
     } finally {
       this.#failure ??= { error: threadDied('it was ended') }
@@ -130,9 +132,10 @@ export class ThreadHandle {
   }
 
   async #decide(message: Extract<FromThread, { job: number }>): Promise<void> {
+    if (this.#ending !== undefined) return
     const listener = this.#jobs.get(message.job)
     if (message.kind === 'file-done') {
-      this.#hasFile = false
+      this.#fileJob = undefined
       this.#jobs.delete(message.job)
       listener?.onEnd(message.failure)
       return

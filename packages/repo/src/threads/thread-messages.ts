@@ -6,8 +6,6 @@ export interface ThreadData {
   encryption: { name: string; secret: Uint8Array }
   /** A pack with this many bytes goes back. */
   maxPackSize: number
-  /** Bytes of a pack before its first content. */
-  preambleLength: number
 }
 
 /** How the data of files is cut and compressed. */
