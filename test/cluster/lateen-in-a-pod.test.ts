@@ -61,6 +61,38 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
     })
   })
 
+  it('hands out files that only the pod can reach, through the API server', async () => {
+    const args = [
+      {
+        op: 'add',
+        path: '/spec/template/spec/containers/0/args/-',
+        value: '--download-url-base=http://pod.invalid',
+      },
+    ]
+    const patch = ['patch', 'deployment/velero', '--type=json', '-p', JSON.stringify(args)]
+    await kubectl(['-n', 'velero', ...patch])
+    await kubectl(['-n', 'velero', 'rollout', 'status', 'deployment/velero', '--timeout=120s'])
+    const env = { ...process.env, KUBECONFIG: given.cluster.kubeconfigPath, HOME: folder }
+    const lateen = (...words: string[]) => runCommand(process.execPath, [launcher, ...words], { env })
+    const config = '--config=path=/scratch,createBucket=true'
+    await lateen('backup-location', 'create', 'folder', '--provider=filesystem', '--bucket=bucket', config)
+    const available = ['wait', '--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/folder']
+    await kubectl(['-n', 'velero', ...available, '--timeout=60s'])
+    await lateen(
+      'backup',
+      'create',
+      'inside',
+      '--include-namespaces=default',
+      '--storage-location=folder',
+      '-w',
+    )
+    assert.match(await lateen('backup', 'logs', 'inside'), /backup=velero\/inside/)
+    assert.match(
+      await lateen('backup', 'describe', 'inside', '--details'),
+      /\n {2}v1\/Namespace:\n {4}- default\n/,
+    )
+  })
+
   it('says its version from inside', async () => {
     const said = await kubectl(['-n', 'velero', 'exec', 'deployment/velero', '--', '/velero', 'version'])
     assert.match(said, /Client:\n\tVersion: v.+\n[\s\S]*Server:\n\tVersion: v/)

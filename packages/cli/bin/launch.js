@@ -38,7 +38,11 @@ function bundledNode() {
  */
 function keepCompiledSources() {
   const cache = process.env.XDG_CACHE_HOME || (os.homedir() && path.join(os.homedir(), '.cache'))
-  if (cache) require('node:module').enableCompileCache(path.join(cache, 'lateen', 'compiled'))
+  if (!cache) return
+  const folder = path.join(cache, 'lateen', 'compiled')
+  require('node:module').enableCompileCache(folder)
+  // Threads do not share the cache of the one that starts them, but look for it here.
+  if (!process.env.NODE_COMPILE_CACHE) process.env.NODE_COMPILE_CACHE = folder
 }
 
 function runWith(node, file) {

@@ -8,6 +8,10 @@ export type CliErrorCode =
   | 'REFUSED'
   | 'TIMEOUT'
   | 'PARTIAL'
+  | 'UNREACHABLE'
+  | 'DOWNLOAD'
+  /** The object store does not have the file. */
+  | 'NO_FILE'
 
 /**
  * A failure that a person can act on. The message names the thing and the reason, `hint` the remedy; together they are

@@ -7,7 +7,10 @@ import type { FlagValues } from './tree/flag.ts'
 import { globalFlags } from './tree/global-flags.ts'
 import { commandTree } from './tree/root.ts'
 
-/** Carries out one command line and returns the exit code: 0, or 1 after one line about the failure on stderr. */
+/**
+ * Carries out one command line and returns the exit code: 0, or the one of the command's result, or 1 after one line about
+ * the failure on stderr.
+ */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
     const line = parseCommandLine(commandTree, globalFlags, argv)
@@ -18,8 +21,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
     }
     const call = await prepareCall(line, surroundings)
     const { run } = await line.command.load()
-    await printResult(await run(call), surroundings.stdout)
-    return 0
+    return await printResult(await run(call), surroundings.stdout)
   } catch (error) {
     return report(error, surroundings)
   }

@@ -5,13 +5,15 @@ import {
   labelNames,
   validLabelValue,
 } from '@lateen/api'
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import type { KubeObject, ResourceType } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { backupLocationDeleteFlags } from '../tree/backup-location.ts'
 import type { CommandCall } from '../tree/command.ts'
 import { confirm } from './confirm.ts'
 import { type LocationClient, locationClient } from './location-client.ts'
+import type { Place } from './object-client.ts'
+import { throwFailures } from './throw-failures.ts'
 
 type Call = CommandCall<typeof backupLocationDeleteFlags>
 
@@ -49,7 +51,7 @@ async function* deleteLocations(call: Call): AsyncGenerator<string> {
       failures.push(error)
     }
   }
-  throwFailures(failures)
+  throwFailures(failures, 'deletions')
 }
 
 async function find(
@@ -67,12 +69,6 @@ async function find(
     }
   }
   return found
-}
-
-interface Place {
-  readonly client: KubeClient
-  readonly namespace: string
-  readonly signal: AbortSignal
 }
 
 async function* deleteBelongings(
@@ -98,14 +94,4 @@ async function* deleteBelongings(
       failures.push(error)
     }
   }
-}
-
-function throwFailures(failures: readonly unknown[]): void {
-  const [first, ...more] = failures
-  if (first === undefined) return
-  if (more.length === 0) throw first
-  const messages = failures.map(failure => (failure instanceof Error ? failure.message : String(failure)))
-  throw new CliError('PARTIAL', `${failures.length} deletions failed: ${messages.join('; ')}`, {
-    cause: first,
-  })
 }

@@ -4,7 +4,7 @@ import { isNotFound, type ResourceClient } from '@lateen/kube'
 import { gitCommit, version } from '../build-info.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandResult } from '../output/command-result.ts'
-import { errorLine } from '../output/error-line.ts'
+import { errorReason } from '../output/error-line.ts'
 import type { CommandCall } from '../tree/command.ts'
 import type { versionFlags } from '../tree/root.ts'
 
@@ -27,7 +27,7 @@ async function* versions(call: Call): AsyncGenerator<string> {
     server = await askServer(call)
   } catch (error) {
     if (call.surroundings.signal.aborted) throw error
-    yield `<error getting server version: ${errorLine(error).replace('An error occurred: ', '')}>`
+    yield `<error getting server version: ${errorReason(error)}>`
     return
   }
   yield 'Server:'

@@ -30,9 +30,9 @@ function offered(...words: string[]): string[] {
 
 describe('bash completion', { skip: lacks('bash') }, () => {
   it('offers commands', () => {
-    assert.deepEqual(offered('back'), ['backup-location'])
+    assert.deepEqual(offered('back'), ['backup', 'backup-location'])
     assert.deepEqual(offered('backup-location', ''), ['create', 'delete', 'get', 'set'])
-    assert.deepEqual(offered('get', ''), ['backup-locations'])
+    assert.deepEqual(offered('get', ''), ['backups', 'backup-locations'])
   })
 
   it('offers the flags of the command and the global ones', () => {

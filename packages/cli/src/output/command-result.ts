@@ -1,3 +1,4 @@
+import type { Progress } from './progress.ts'
 import type { Column } from './table.ts'
 
 export type OutputFormat = 'table' | 'json' | 'yaml'
@@ -12,11 +13,22 @@ export interface ObjectsResult {
   readonly columns?: readonly Column[]
 }
 
-/** Lines of text, printed as they come: an async generator reports progress and may still throw. */
+/**
+ * Lines of text, printed as they come: an async generator reports progress and may still throw. Progress is a bar on a
+ * terminal that the next one replaces, and elsewhere a line now and then.
+ */
 export interface LinesResult {
   readonly show: 'lines'
-  readonly lines: Iterable<string> | AsyncIterable<string>
+  readonly lines: Iterable<string> | AsyncIterable<string | Progress>
+  /** Asked after the last line; absent means 0. */
+  readonly exitCode?: () => number
+}
+
+/** Text that is already laid out, or bytes, printed no faster than they are taken. */
+export interface TextResult {
+  readonly show: 'text'
+  readonly chunks: AsyncIterable<string | Uint8Array>
 }
 
 /** What a command returns; `print-result.ts` turns it into text. */
-export type CommandResult = ObjectsResult | LinesResult | { readonly show: 'nothing' }
+export type CommandResult = ObjectsResult | LinesResult | TextResult | { readonly show: 'nothing' }

@@ -7,17 +7,7 @@ export function goTime(timestamp: string, timeZone?: string): string {
   if (Number.isNaN(time.getTime())) return timestamp
   const zone = timeZone === undefined ? {} : { timeZone }
   const parts = new Map(
-    new Intl.DateTimeFormat('en-GB', {
-      ...zone,
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-      hourCycle: 'h23',
-      timeZoneName: 'longOffset',
-    })
+    formatter('en-GB', { ...zone, ...wholeTime })
       .formatToParts(time)
       .map(part => [part.type, part.value]),
   )
@@ -27,9 +17,30 @@ export function goTime(timestamp: string, timeZone?: string): string {
   return `${date} ${clock} ${offset} ${zoneName(time, zone) ?? unnamedZone(offset)}`
 }
 
+const wholeTime = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'longOffset',
+} as const
+
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+/** Making a formatter takes longer than using it a hundred times. */
+function formatter(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${locale} ${JSON.stringify(options)}`
+  const known = formatters.get(key) ?? new Intl.DateTimeFormat(locale, options)
+  formatters.set(key, known)
+  return known
+}
+
 function zoneName(time: Date, zone: { timeZone?: string }): string | undefined {
   for (const locale of ['en-US', 'en-GB', 'en-AU', 'en-IN']) {
-    const parts = new Intl.DateTimeFormat(locale, { ...zone, timeZoneName: 'short' }).formatToParts(time)
+    const parts = formatter(locale, { ...zone, timeZoneName: 'short' }).formatToParts(time)
     const name = parts.find(part => part.type === 'timeZoneName')?.value
     if (name !== undefined && /^[A-Z]{2,5}$/.test(name)) return name
   }

@@ -23,8 +23,8 @@ export function labelColumns(labels: readonly string[], showAll: boolean): Colum
 }
 
 function allLabels(object: Labelled): string {
-  const entries = Object.entries(object.metadata?.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
-  return entries.length === 0 ? '<none>' : entries.map(([key, value]) => `${key}=${value}`).join(',')
+  const pairs = Object.entries(object.metadata?.labels ?? {}).map(([key, value]) => `${key}=${value}`)
+  return pairs.length === 0 ? '<none>' : pairs.sort().join(',')
 }
 
 /**

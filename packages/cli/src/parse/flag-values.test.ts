@@ -14,6 +14,7 @@ const flags: FlagSet = {
   map: { type: 'map', help: '' },
   pairs: { type: 'map', help: '', pairSeparator: ':' },
   list: { type: 'list', help: '' },
+  names: { type: 'list', help: '', default: '*', emptyItem: true },
 }
 
 function read(given: Record<string, string[]>) {
@@ -33,6 +34,7 @@ describe('readFlagValues', () => {
       map: {},
       pairs: {},
       list: [],
+      names: ['*'],
     })
     assert.equal((wait as { text: string }).text, '5s')
   })
@@ -46,6 +48,16 @@ describe('readFlagValues', () => {
     assert.deepEqual(read({ map: ['a=1,b=2', 'b=3'] }).map, { a: '1', b: '3' })
     assert.deepEqual(read({ pairs: ['aws:default,gcp:x:y'] }).pairs, { aws: 'default', gcp: 'x:y' })
     assert.deepEqual(read({ list: ['a,b', 'c'] }).list, ['a', 'b', 'c'])
+  })
+
+  it('puts lists in the place of their default, and knows when an empty text is an item', () => {
+    assert.deepEqual(read({ names: ['a', 'b,c'] }).names, ['a', 'b', 'c'])
+    assert.deepEqual(read({ names: [''] }).names, [''])
+    assert.deepEqual(read({ list: [''] }).list, [])
+  })
+
+  it('takes an empty optional boolean back', () => {
+    assert.equal(read({ maybe: ['true', ''] }).maybe, undefined)
   })
 
   it('reads what Go calls a boolean', () => {

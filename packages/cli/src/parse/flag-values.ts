@@ -24,9 +24,11 @@ function readFlag(name: string, spec: FlagSpec, texts: readonly string[]): Value
     case 'map':
       return Object.assign({}, ...texts.map(text => readMap(name, text, spec.pairSeparator)))
     case 'list':
-      return texts.flatMap(text => (text === '' ? [] : text.split(',')))
+      return texts.flatMap(text => (text === '' && !spec.emptyItem ? [] : text.split(',')))
     case 'boolean':
       return readLast(name, spec, texts) ?? false
+    case 'optional-boolean':
+      return texts.at(-1) === '' ? undefined : readLast(name, spec, texts)
     default:
       return readLast(name, spec, texts)
   }

@@ -20,6 +20,11 @@ describe('normalizeArguments', () => {
     ])
   })
 
+  it('gives a short boolean flag its value', () => {
+    assert.deepEqual(normalized('backup create -w a'), ['backup', 'create', '-w', 'true', 'a'])
+    assert.deepEqual(normalized('backup create -w=false a'), ['backup', 'create', '-w', 'false', 'a'])
+  })
+
   it('leaves a boolean flag with a value as it is', () => {
     assert.deepEqual(normalized('set a --default=false'), ['set', 'a', '--default=false'])
   })

@@ -49,7 +49,7 @@ export function normalizeArguments(argv: readonly string[], arity: FlagArity): s
 }
 
 function rewrite(token: string, arity: FlagArity): string[] {
-  if (arity.bare.has(token)) return [`${token}=true`]
+  if (arity.bare.has(token)) return token.startsWith('--') ? [`${token}=true`] : [token, 'true']
   const short = /^(-[A-Za-z])=(.*)$/s.exec(token)
   return short === null ? [token] : [short[1] ?? '', short[2] ?? '']
 }

@@ -33,6 +33,11 @@ describe('settingsOf', () => {
     assert.equal(settings({ config: { namespace: 7, features: 7, colorized: 7 } }).namespace, 'velero')
   })
 
+  it('takes the certificates of the object store from the configuration', () => {
+    assert.equal(settings({ config: { cacert: '/ca.pem' } }).cacert, '/ca.pem')
+    assert.equal(settings({ config: { cacert: '' } }).cacert, undefined)
+  })
+
   it('adds features up without repeating them', () => {
     const { features } = settings({ flags: { features: ['B', 'C'] }, config: { features: 'A,B' } })
     assert.deepEqual(features, ['A', 'B', 'C'])

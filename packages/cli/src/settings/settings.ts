@@ -19,6 +19,7 @@ export function settingsOf({ flags, config, env }: SettingSources): Settings {
     kubecontext: flags.kubecontext || undefined,
     features: [...new Set([...featuresIn(config), ...flags.features])],
     colorized: flags.colorized ?? parseBoolean(text(config, 'colorized') ?? '') ?? true,
+    cacert: text(config, 'cacert') || undefined,
   }
 }
 

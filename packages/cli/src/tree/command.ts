@@ -9,6 +9,8 @@ export interface Settings {
   readonly kubecontext: string | undefined
   readonly features: readonly string[]
   readonly colorized: boolean
+  /** File with certificates for the object store, from the client configuration. */
+  readonly cacert: string | undefined
 }
 
 /** The process around a command; nothing below `main.ts` looks for these elsewhere. */

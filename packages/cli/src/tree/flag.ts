@@ -27,6 +27,8 @@ export interface FlagSpec {
   readonly choices?: readonly string[]
   /** Stands between key and value in a `map`. `=` when absent. */
   readonly pairSeparator?: string
+  /** Whether an empty text is an item of a `list`; else it adds nothing. */
+  readonly emptyItem?: boolean
 }
 
 /** The flags of one command by their long names, without dashes. */

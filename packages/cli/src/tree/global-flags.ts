@@ -4,11 +4,11 @@ import type { FlagSet } from './flag.ts'
 export const globalFlags = {
   colorized: {
     type: 'optional-boolean',
-    help: 'Coloured output on a terminal; overrides `colorized` of the client configuration. No command of this version uses colours.',
+    help: 'Coloured output on a terminal; overrides `colorized` of the client configuration.',
   },
   features: {
     type: 'list',
-    help: 'Comma-separated features, in addition to `features` of the client configuration. In this version only `install` uses them: it hands them to the pods.',
+    help: 'Comma-separated features, in addition to `features` of the client configuration. The server and `backup create --local` use them, and `install` hands them to the pods.',
     choices: ['EnableCSI', 'EnableAPIGroupVersions'],
   },
   kubeconfig: {

@@ -1,3 +1,4 @@
+import { backupCommands } from './backup.ts'
 import { backupLocationCommands } from './backup-location.ts'
 import { type CommandGroup, command, noArguments } from './command.ts'
 import { installCommand } from './install.ts'
@@ -59,14 +60,28 @@ export const commandTree: CommandGroup = {
   name: 'lateen',
   summary: 'Back up, restore and migrate what runs in Kubernetes',
   description:
-    "Works with the objects, buckets and command lines of Velero. As with kubectl, verbs may come first: 'lateen get backup-locations' is 'lateen backup-location get'.",
+    "Works with the objects, buckets and command lines of Velero. As with kubectl, verbs may come first: 'lateen get backups' is 'lateen backup get'.",
   commands: [
+    backupCommands.noun,
     backupLocationCommands.noun,
     { name: 'client', summary: 'Work with the client configuration', commands: [clientConfig] },
     completion,
-    { name: 'create', summary: 'Create objects', commands: [backupLocationCommands.underCreate] },
-    { name: 'delete', summary: 'Delete objects', commands: [backupLocationCommands.underDelete] },
-    { name: 'get', summary: 'Show objects', commands: [backupLocationCommands.underGet] },
+    {
+      name: 'create',
+      summary: 'Create objects',
+      commands: [backupCommands.underCreate, backupLocationCommands.underCreate],
+    },
+    {
+      name: 'delete',
+      summary: 'Delete objects',
+      commands: [backupCommands.underDelete, backupLocationCommands.underDelete],
+    },
+    { name: 'describe', summary: 'Describe objects', commands: [backupCommands.underDescribe] },
+    {
+      name: 'get',
+      summary: 'Show objects',
+      commands: [backupCommands.underGet, backupLocationCommands.underGet],
+    },
     installCommand,
     serverCommand,
     version,

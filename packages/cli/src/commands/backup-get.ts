@@ -1,0 +1,24 @@
+import { apiVersionOf, BackupKind } from '@lateen/api'
+import { backupColumns, sortedBackups } from '../output/backup-columns.ts'
+import type { CommandResult } from '../output/command-result.ts'
+import { labelColumns } from '../output/table.ts'
+import type { backupGetFlags } from '../tree/backup.ts'
+import type { CommandCall } from '../tree/command.ts'
+import { backupClient, findBackups } from './backup-client.ts'
+
+/** `backup get [NAMES]`: the named backups, or all that match. A name that does not exist is an error. */
+export async function run(call: CommandCall<typeof backupGetFlags>): Promise<CommandResult> {
+  const { flags, args } = call
+  const { signal, clock } = call.surroundings
+  const { namespace } = await call.settings()
+  await using client = await call.connect()
+  const found = await findBackups(backupClient({ client, namespace, signal }), args, flags.selector)
+  const format = flags.output === 'json' || flags.output === 'yaml' ? flags.output : 'table'
+  return {
+    show: 'objects',
+    format,
+    listKind: { apiVersion: apiVersionOf(BackupKind), kind: `${BackupKind.kind}List` },
+    objects: format === 'table' ? sortedBackups(found) : found,
+    columns: [...backupColumns(clock.now()), ...labelColumns(flags['label-columns'], flags['show-labels'])],
+  }
+}

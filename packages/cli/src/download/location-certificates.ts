@@ -1,0 +1,51 @@
+import { type Backup, type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
+import { isNotFound, type KubeObject, type ResourceType } from '@lateen/kube'
+import { CliError } from '../cli-error.ts'
+import type { Place } from '../commands/object-client.ts'
+
+interface Secret extends KubeObject {
+  data?: Record<string, string>
+}
+
+const SecretKind: ResourceType<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+}
+
+/**
+ * The certificates (PEM) that a backup's location names for its object store; undefined when it names none or is gone.
+ * Throws a CliError when they are named and not there, and KubeErrors.
+ */
+export async function locationCertificates(backup: Backup, place: Place): Promise<string | undefined> {
+  const { client, namespace, signal } = place
+  const name = backup.spec.storageLocation
+  if (!name) return undefined
+  const location = await client
+    .resource(BackupStorageLocationKind, namespace)
+    .get(name, { signal })
+    .catch(unlessMissing)
+  return location === undefined ? undefined : certificatesOf(location, place)
+}
+
+async function certificatesOf(
+  { spec }: BackupStorageLocation,
+  { client, namespace, signal }: Place,
+): Promise<string | undefined> {
+  const { caCert, caCertRef } = spec.objectStorage
+  if (!caCertRef) return caCert ? Buffer.from(caCert, 'base64').toString() : undefined
+  const { name = '', key } = caCertRef
+  const secret = await client.resource(SecretKind, namespace).get(name, { signal }).catch(unlessMissing)
+  if (secret === undefined) {
+    throw new CliError('NOT_FOUND', `certificate secret ${name} not found in namespace ${namespace}`)
+  }
+  const text = secret.data?.[key]
+  if (text === undefined) throw new CliError('NOT_FOUND', `key ${key} not found in secret ${name}`)
+  return Buffer.from(text, 'base64').toString()
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isNotFound(error)) throw error
+}

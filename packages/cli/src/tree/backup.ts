@@ -1,0 +1,263 @@
+import { type CommandSpec, command } from './command.ts'
+import { downloadFlags } from './download-flags.ts'
+import type { FlagSet } from './flag.ts'
+import { createOutputFlags, outputFlags } from './output-flags.ts'
+
+const oldFilters = 'Not together with the filters for cluster-scoped and namespace-scoped resources.'
+const newFilters =
+  'Not together with --include-resources, --exclude-resources and --include-cluster-resources.'
+
+/** What to back up, and how: the flags that become the spec of a backup. */
+export const backupSpecFlags = {
+  'csi-snapshot-timeout': {
+    type: 'duration',
+    help: 'How long a CSI snapshot may take. Without it the server decides (10m).',
+  },
+  'data-mover': {
+    type: 'string',
+    help: 'Who moves the data of snapshots. Without it, or with velero: the built-in mover.',
+  },
+  'default-volumes-to-fs-backup': {
+    type: 'optional-boolean',
+    help: 'Back up pod volumes from the file system unless a pod says otherwise.',
+  },
+  'exclude-cluster-scoped-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: `Cluster-scoped resources to leave out, as resource.group, or '*' for all. ${newFilters}`,
+  },
+  'exclude-namespace-scoped-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: `Namespaced resources to leave out, as resource.group, or '*' for all. ${newFilters}`,
+  },
+  'exclude-namespaces': { type: 'list', emptyItem: true, help: 'Namespaces to leave out.' },
+  'exclude-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: `Resources to leave out, as resource.group. ${oldFilters}`,
+  },
+  'include-cluster-resources': {
+    type: 'optional-boolean',
+    help: `Whether to take cluster-scoped resources; without it, those that belong to what is taken. ${oldFilters}`,
+  },
+  'include-cluster-scoped-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: `Cluster-scoped resources to take, as resource.group, or '*' for all. ${newFilters}`,
+  },
+  'include-namespace-scoped-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: `Namespaced resources to take, as resource.group, or '*' for all. ${newFilters}`,
+  },
+  'include-namespaces': {
+    type: 'list',
+    default: '*',
+    emptyItem: true,
+    help: "Namespaces to take, with the wildcards * ? and [..]; '*' means all.",
+  },
+  'include-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: `Resources to take, as resource.group, such as deployments.apps, or '*' for all. ${oldFilters}`,
+  },
+  'item-operation-timeout': {
+    type: 'duration',
+    help: 'How long operations of plugins may take. Without it the server decides (4h).',
+  },
+  'or-selector': {
+    type: 'string',
+    help: "Take resources that match one of several selectors, separated by ' or ': 'app=web or app=db'.",
+  },
+  'ordered-resources': {
+    type: 'string',
+    help: "What to take first, in this order: 'pods=ns1/pod1,ns1/pod2;persistentvolumes=pv1'.",
+  },
+  'parallel-files-upload': {
+    type: 'integer',
+    default: '0',
+    help: 'Files of a volume to read at the same time; 0 lets the node decide.',
+  },
+  'resource-policies-configmap': {
+    type: 'string',
+    help: 'ConfigMap in the namespace with policies for resources and volumes.',
+  },
+  selector: { type: 'string', short: 'l', help: 'Take only resources whose labels match this selector.' },
+  'snapshot-move-data': {
+    type: 'optional-boolean',
+    help: 'Move the data of snapshots to the storage location.',
+  },
+  'snapshot-volumes': {
+    type: 'optional-boolean',
+    help: 'Take snapshots of volumes. Without it they are taken where that is possible.',
+  },
+  'storage-location': {
+    type: 'string',
+    help: 'Backup location to write to. Without it the default one.',
+  },
+  ttl: { type: 'duration', help: 'How long to keep the backup. Without it the server decides (720h).' },
+  'volume-snapshot-locations': {
+    type: 'list',
+    help: 'Snapshot locations to use, at most one for each provider.',
+  },
+} as const satisfies FlagSet
+
+export const backupCreateFlags = {
+  annotations: { type: 'map', help: 'Annotations of the backup as key1=value1,key2=value2.' },
+  'from-schedule': {
+    type: 'string',
+    help: "Take the schedule's template instead of all filters given here. The name may then be left out.",
+  },
+  labels: { type: 'map', help: 'Labels of the backup as key1=value1,key2=value2.' },
+  local: {
+    type: 'string',
+    help: 'Take the backup from here, with the rights of the kubeconfig and without a server, into this folder, which becomes a bucket. Resources only: volumes need the node agent.',
+  },
+  wait: {
+    type: 'boolean',
+    short: 'w',
+    help: 'Wait for the end and show progress. The exit code is then 0 for Completed and 1 for any other end. Ctrl-C stops the waiting, not the backup.',
+  },
+  ...backupSpecFlags,
+  ...createOutputFlags,
+} as const satisfies FlagSet
+
+export const backupGetFlags = {
+  selector: { type: 'string', short: 'l', help: 'Show only backups whose labels match this selector.' },
+  ...outputFlags,
+} as const satisfies FlagSet
+
+export const backupDescribeFlags = {
+  details: { type: 'boolean', help: 'Show more: resources, volumes and operations one by one.' },
+  output: {
+    type: 'choice',
+    short: 'o',
+    default: 'plaintext',
+    choices: ['plaintext', 'json'],
+    help: 'How to print: plaintext, or json, which takes effect for a single backup only.',
+  },
+  selector: { type: 'string', short: 'l', help: 'Show only backups whose labels match this selector.' },
+  ...downloadFlags,
+} as const satisfies FlagSet
+
+export const backupLogsFlags = {
+  timeout: {
+    type: 'duration',
+    default: '1m',
+    help: 'How long to wait for the link to the log, and then for more of it to come.',
+  },
+  ...downloadFlags,
+} as const satisfies FlagSet
+
+export const backupDownloadFlags = {
+  force: { type: 'boolean', help: 'Replace the file if it exists.' },
+  output: {
+    type: 'string',
+    short: 'o',
+    help: 'File to write. Without it <NAME>-data.tar.gz in the current folder.',
+  },
+  timeout: {
+    type: 'duration',
+    default: '1m',
+    help: 'How long to wait for the link to the file, and then for more of it to come.',
+  },
+  ...downloadFlags,
+} as const satisfies FlagSet
+
+export const backupDeleteFlags = {
+  all: { type: 'boolean', help: 'Delete all backups of the namespace.' },
+  confirm: { type: 'boolean', help: 'Delete without asking.' },
+  selector: { type: 'string', short: 'l', help: 'Delete all backups whose labels match this selector.' },
+} as const satisfies FlagSet
+
+const anyNames = { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY }
+
+function create(name: string): CommandSpec {
+  return command({
+    name,
+    summary: 'Create a backup',
+    examples: [
+      'lateen backup create everything',
+      'lateen backup create shop --include-namespaces shop --wait',
+      'lateen backup create most --exclude-namespaces kube-system,velero',
+      'lateen backup create --from-schedule daily',
+      'lateen backup create shop --snapshot-volumes=false -o yaml',
+      'lateen backup create shop --include-namespaces shop --local ./backups',
+    ],
+    args: { usage: 'NAME', min: 0, max: 1 },
+    flags: backupCreateFlags,
+    load: () => import('../commands/backup-create.ts'),
+  })
+}
+
+function get(name: string, aliases: readonly string[] = []): CommandSpec {
+  return command({
+    name,
+    aliases,
+    summary: 'Show backups',
+    args: anyNames,
+    flags: backupGetFlags,
+    load: () => import('../commands/backup-get.ts'),
+  })
+}
+
+function describe(name: string, aliases: readonly string[] = []): CommandSpec {
+  return command({
+    name,
+    aliases,
+    summary: 'Describe backups',
+    examples: ['lateen backup describe shop', 'lateen backup describe shop --details -o json'],
+    args: anyNames,
+    flags: backupDescribeFlags,
+    load: () => import('../commands/backup-describe.ts'),
+  })
+}
+
+function remove(name: string, aliases: readonly string[] = []): CommandSpec {
+  return command({
+    name,
+    aliases,
+    summary: 'Delete backups',
+    description:
+      'Asks the server to delete backups with all that belongs to them: files in the bucket, snapshots, restores.',
+    examples: [
+      'lateen backup delete shop',
+      'lateen backup delete shop other --confirm',
+      'lateen backup delete --selector velero.io/schedule-name=daily',
+    ],
+    args: anyNames,
+    flags: backupDeleteFlags,
+    load: () => import('../commands/backup-delete.ts'),
+  })
+}
+
+const download = command({
+  name: 'download',
+  summary: 'Download the resources of a backup',
+  description: 'Downloads the resources of a backup as a tar.gz file. Data of volumes is not in it.',
+  args: { usage: 'NAME', min: 1, max: 1 },
+  flags: backupDownloadFlags,
+  load: () => import('../commands/backup-download.ts'),
+})
+
+const logs = command({
+  name: 'logs',
+  summary: 'Show the log of a backup',
+  args: { usage: 'NAME', min: 1, max: 1 },
+  flags: backupLogsFlags,
+  load: () => import('../commands/backup-logs.ts'),
+})
+
+/** `backup …` and the same commands under `create`, `get`, `describe` and `delete`. */
+export const backupCommands = {
+  noun: {
+    name: 'backup',
+    summary: 'Work with backups',
+    commands: [create('create'), remove('delete'), describe('describe'), download, get('get'), logs],
+  },
+  underCreate: create('backup'),
+  underGet: get('backups', ['backup']),
+  underDescribe: describe('backups', ['backup']),
+  underDelete: remove('backup', ['backups']),
+} as const satisfies Record<string, CommandSpec>

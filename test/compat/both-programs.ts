@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after } from 'node:test'
+import { tool } from '../../tools/binaries/tool.ts'
+import { ToolError } from '../../tools/binaries/tool-error.ts'
+import type { Given } from '../../tools/cluster/testing.ts'
+import { type Ended, ended } from '../cluster/cli-runner.ts'
+
+const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
+
+export type Program = 'lateen' | 'velero'
+
+/** The real `velero` and `lateen` at one cluster, with a home folder of their own. */
+export interface BothPrograms {
+  /** Why the tests cannot run; else false. */
+  readonly skip: false | string
+  /** The home folder, gone after the test file. */
+  readonly folder: string
+  /** Runs a program to its end, whatever its exit code. */
+  end(program: Program, args: readonly string[], env?: Record<string, string>): Promise<Ended>
+  /** Runs a program that must succeed, and returns what it printed. */
+  run(program: Program, args: readonly string[], env?: Record<string, string>): Promise<string>
+  /** Starts `lateen server`. Disposing stops it, and fails if it did not end well. */
+  startServer(args: readonly string[]): AsyncDisposable
+}
+
+/** Prepares both programs for a test file. */
+export async function bothPrograms(given: Given): Promise<BothPrograms> {
+  const velero = await tool('velero').catch((error: unknown) => {
+    if (error instanceof ToolError) return error
+    throw error
+  })
+  const folder = await mkdtemp(path.join(tmpdir(), 'lateen-both-'))
+  after(() => rm(folder, { recursive: true }))
+  const environment = (more: Record<string, string> = {}) => ({
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    TZ: 'UTC',
+    KUBECONFIG: given.cluster.kubeconfigPath,
+    ...more,
+  })
+  const end: BothPrograms['end'] = (program, args, env) => {
+    const [file = '', ...first] = program === 'lateen' ? [process.execPath, launcher] : [String(velero)]
+    return ended(file, [...first, ...args], { stdin: '', env: environment(env) })
+  }
+  return {
+    skip: given.skip || (velero instanceof ToolError && velero.message),
+    folder,
+    end,
+    run: async (program, args, env) => {
+      const { status, stdout, stderr } = await end(program, args, env)
+      assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
+      return stdout
+    },
+    startServer: args => {
+      const server = spawn(process.execPath, [launcher, 'server', ...args], {
+        env: environment(),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      return stopping(server)
+    },
+  }
+}
+
+function stopping(server: ChildProcess): AsyncDisposable {
+  let log = ''
+  server.stderr?.on('data', chunk => {
+    log += chunk
+  })
+  const stopped = once(server, 'exit')
+  return {
+    async [Symbol.asyncDispose]() {
+      server.kill('SIGTERM')
+      assert.deepEqual(await stopped, [0, null], log)
+    },
+  }
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
