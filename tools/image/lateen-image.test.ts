@@ -9,6 +9,7 @@ describe('the image of Lateen', { skip: isLinux ? false : 'images are made from 
     const bundle = {
       version: '1.2.3',
       entry: 'lateen.mjs',
+      repoEntry: 'lateen-repo.mjs',
       files: [{ path: 'lateen.mjs', from: import.meta.filename }],
     }
     const { files, config } = await lateenImage({ bundle })

@@ -109,4 +109,26 @@ export const soakPlans: SoakPlan[] = [
     seeds: 200,
     timeoutMinutes: 120,
   },
+  {
+    name: 'backup-filters',
+    shows: 'backups with any filters hold the same items as those of Velero, which the same cluster gave',
+    files: ['test/compat/backup-filter-matrix.test.ts'],
+    seeds: 60,
+    timeoutMinutes: 90,
+  },
+  {
+    name: 'killed-backup',
+    shows:
+      'a server that is killed while it takes backups leaves nothing half done after its restart, in the cluster or in the bucket',
+    files: ['test/cluster/backup-kill.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 90,
+  },
+  {
+    name: 'failing-bucket',
+    shows: 'a bucket that throttles, resets, cuts and loses answers does no harm to a backup',
+    files: ['test/cluster/backup-bucket-faults.test.ts'],
+    seeds: 100,
+    timeoutMinutes: 60,
+  },
 ]

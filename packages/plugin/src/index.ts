@@ -31,3 +31,10 @@ export {
   type ObjectStoreErrorDetails,
   objectStoreErrorCodes,
 } from './object-store-error.ts'
+export type {
+  AdditionalItemsInput,
+  RestoreActionInput,
+  RestoreItemAction,
+  RestoreItemResult,
+  RestoreOperationInput,
+} from './restore-item-action.ts'

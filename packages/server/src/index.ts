@@ -11,6 +11,8 @@ export {
   serverDefaults,
 } from './entry/server-options.ts'
 
+export { parsePriorities } from './restore/order/priorities.ts'
+
 /** Runs the server until the signal aborts; see `entry/server.ts`, which is loaded only now. */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const server = await import('./entry/server.ts')

@@ -4,9 +4,9 @@ import type { LocalBackupResult } from '@lateen/server'
 import { eachSecondUntil } from '../commands/each-second.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { Progress } from '../output/progress.ts'
+import { type Counts, ProgressTracker } from '../progress/progress-tracker.ts'
 import type { backupCreateFlags } from '../tree/backup.ts'
 import type { CommandCall } from '../tree/command.ts'
-import { type Counts, ProgressTracker } from './progress-tracker.ts'
 
 type Call = CommandCall<typeof backupCreateFlags>
 

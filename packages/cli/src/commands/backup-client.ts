@@ -47,14 +47,7 @@ export function snapshotLocationClient(place: Place): ObjectClient<VolumeSnapsho
   return objectClient(VolumeSnapshotLocationKind, place, snapshotLocationWords)
 }
 
-/** The named backups, or all that match the selector. Throws a CliError for a name that does not exist. */
-export async function findBackups(
-  backups: BackupClient,
-  names: readonly string[],
-  selector: string | undefined,
-): Promise<Backup[]> {
-  if (names.length === 0) return backups.list(selector)
-  const found: Backup[] = []
-  for (const name of names) found.push(await backups.get(name))
-  return found
+/** Where the files of a backup are. */
+export function locationOf({ spec }: Backup): () => Promise<string | undefined> {
+  return async () => spec.storageLocation
 }

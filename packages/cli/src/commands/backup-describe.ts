@@ -6,8 +6,9 @@ import { goJson } from '../output/go-json.ts'
 import { paintFor } from '../output/paint.ts'
 import type { backupDescribeFlags } from '../tree/backup.ts'
 import type { CommandCall } from '../tree/command.ts'
-import { backupClient, findBackups } from './backup-client.ts'
+import { backupClient, locationOf } from './backup-client.ts'
 import { downloadPortsOf } from './download-ports-of.ts'
+import { findObjects } from './object-client.ts'
 
 type Call = CommandCall<typeof backupDescribeFlags>
 
@@ -25,11 +26,15 @@ async function* descriptions(call: Call): AsyncGenerator<string> {
   const { signal, stdout, env } = surroundings
   await using client = await call.connect()
   const place = { client, namespace, signal }
-  const found = await findBackups(backupClient(place), args, flags.selector)
+  const found = await findObjects(backupClient(place), args, flags.selector)
   const asJson = flags.output === 'json' && found.length === 1
   const paint = paintFor(stdout, { env, colorized })
   for (const [at, backup] of found.entries()) {
-    const ports = await downloadPortsOf(backup, call, { ...place, timeoutMs: FILE_TIMEOUT_MS })
+    const ports = await downloadPortsOf(call, {
+      ...place,
+      location: locationOf(backup),
+      timeoutMs: FILE_TIMEOUT_MS,
+    })
     const description = await gatherDescription(backup, ports, flags.details)
     if (asJson) yield goJson(backupAsJson(description))
     else yield `${at === 0 ? '' : '\n\n'}${describeBackup(description, paint)}`

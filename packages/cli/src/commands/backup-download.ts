@@ -4,7 +4,7 @@ import { streamDownload } from '../download/stream-download.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { backupDownloadFlags } from '../tree/backup.ts'
 import type { CommandCall } from '../tree/command.ts'
-import { backupClient } from './backup-client.ts'
+import { backupClient, locationOf } from './backup-client.ts'
 import { downloadPortsOf } from './download-ports-of.ts'
 
 /** `backup download NAME`: the archive of a backup, in a file that is whole or not there. */
@@ -15,7 +15,11 @@ export async function run(call: CommandCall<typeof backupDownloadFlags>): Promis
   await using client = await call.connect()
   const place = { client, namespace, signal: call.surroundings.signal }
   const backup = await backupClient(place).get(name)
-  const ports = await downloadPortsOf(backup, call, { ...place, timeoutMs: flags.timeout.milliseconds })
+  const ports = await downloadPortsOf(call, {
+    ...place,
+    location: locationOf(backup),
+    timeoutMs: flags.timeout.milliseconds,
+  })
   const file = path.resolve(flags.output || `${name}-data.tar.gz`)
   await saveFile(streamDownload({ kind: 'BackupContents', name }, ports), { file, force: flags.force })
   return { show: 'lines', lines: [`Backup ${name} has been successfully downloaded to ${file}`] }

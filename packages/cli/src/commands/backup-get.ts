@@ -4,7 +4,8 @@ import type { CommandResult } from '../output/command-result.ts'
 import { labelColumns } from '../output/table.ts'
 import type { backupGetFlags } from '../tree/backup.ts'
 import type { CommandCall } from '../tree/command.ts'
-import { backupClient, findBackups } from './backup-client.ts'
+import { backupClient } from './backup-client.ts'
+import { findObjects } from './object-client.ts'
 
 /** `backup get [NAMES]`: the named backups, or all that match. A name that does not exist is an error. */
 export async function run(call: CommandCall<typeof backupGetFlags>): Promise<CommandResult> {
@@ -12,7 +13,7 @@ export async function run(call: CommandCall<typeof backupGetFlags>): Promise<Com
   const { signal, clock } = call.surroundings
   const { namespace } = await call.settings()
   await using client = await call.connect()
-  const found = await findBackups(backupClient({ client, namespace, signal }), args, flags.selector)
+  const found = await findObjects(backupClient({ client, namespace, signal }), args, flags.selector)
   const format = flags.output === 'json' || flags.output === 'yaml' ? flags.output : 'table'
   return {
     show: 'objects',

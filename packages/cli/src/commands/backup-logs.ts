@@ -4,7 +4,7 @@ import { streamDownload } from '../download/stream-download.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { backupLogsFlags } from '../tree/backup.ts'
 import type { CommandCall } from '../tree/command.ts'
-import { backupClient } from './backup-client.ts'
+import { backupClient, locationOf } from './backup-client.ts'
 import { downloadPortsOf } from './download-ports-of.ts'
 
 type Call = CommandCall<typeof backupLogsFlags>
@@ -31,7 +31,7 @@ async function* log(call: Call): AsyncGenerator<Uint8Array> {
   const backup = await backupClient(place).get(name)
   requireLog(backup)
   const timeoutMs = call.flags.timeout.milliseconds
-  const ports = await downloadPortsOf(backup, call, { ...place, timeoutMs })
+  const ports = await downloadPortsOf(call, { ...place, location: locationOf(backup), timeoutMs })
   yield* streamDownload({ kind: 'BackupLog', name }, ports)
 }
 

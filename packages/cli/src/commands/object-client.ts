@@ -66,6 +66,18 @@ export function objectClient<T extends KubeObject>(
   }
 }
 
+/** The named objects, or all that match the selector. Throws a CliError for a name that does not exist. */
+export async function findObjects<T extends KubeObject>(
+  objects: ObjectClient<T>,
+  names: readonly string[],
+  selector: string | undefined,
+): Promise<T[]> {
+  if (names.length === 0) return objects.list(selector)
+  const found: T[] = []
+  for (const name of names) found.push(await objects.get(name))
+  return found
+}
+
 /** Turns the API server's answers about objects into what a person can act on; other errors come back as they are. */
 export function explainObjectError(
   error: unknown,

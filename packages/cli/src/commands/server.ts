@@ -23,7 +23,7 @@ export async function run(call: CommandCall<typeof serverFlags>): Promise<Comman
     if (flags[name].nanoseconds < 0n) throw new CliError('USAGE', `--${name} must not be negative`)
   }
   const { namespace, kubeconfig, kubecontext, features } = await call.settings()
-  const { runServer, serverDefaults } = await import('@lateen/server')
+  const { parsePriorities, runServer, serverDefaults } = await import('@lateen/server')
   await runServer(
     {
       namespace,
@@ -42,6 +42,8 @@ export async function run(call: CommandCall<typeof serverFlags>): Promise<Comman
       clientPageSize: flags['client-page-size'] || undefined,
       scratchFolder: call.surroundings.env.VELERO_SCRATCH_DIR,
       features,
+      restorePriorities: parsePriorities(flags['restore-resource-priorities'].join(',')),
+      terminatingResourceTimeout: flags['terminating-resource-timeout'].milliseconds,
       disabledControllers: flags['disable-controllers'] ?? [],
       backupDefaults: {
         ttl: flags['default-backup-ttl'].milliseconds,

@@ -32,7 +32,7 @@ describe('bash completion', { skip: lacks('bash') }, () => {
   it('offers commands', () => {
     assert.deepEqual(offered('back'), ['backup', 'backup-location'])
     assert.deepEqual(offered('backup-location', ''), ['create', 'delete', 'get', 'set'])
-    assert.deepEqual(offered('get', ''), ['backups', 'backup-locations'])
+    assert.deepEqual(offered('get', ''), ['backups', 'backup-locations', 'restores'])
   })
 
   it('offers the flags of the command and the global ones', () => {

@@ -65,6 +65,7 @@ export interface ResourceIdentifier {
 export interface ItemOperation {
   readonly spec?: {
     readonly backupItemAction?: string
+    readonly restoreItemAction?: string
     readonly resourceIdentifier?: ResourceIdentifier
     readonly operationID?: string
     readonly postOperationItems?: readonly ResourceIdentifier[] | null

@@ -1,9 +1,12 @@
 import { annotationNames, type Backup, type DeleteBackupRequest } from '@lateen/api'
 import { alignTabs } from '../output/align-tabs.ts'
 import { goTime } from '../output/go-time.ts'
-import { cells, type Paint, type Painted } from '../output/paint.ts'
-import type { BackupDescription, ResultList } from './backup-description.ts'
+import { cells, type Paint } from '../output/paint.ts'
+import type { BackupDescription } from './backup-description.ts'
+import { describeMetadata, paintedByPhase, validationErrorBlocks } from './describe-metadata.ts'
 import { describeOperations } from './describe-operations.ts'
+import { describeResourceList } from './describe-resource-list.ts'
+import { missingResults, resultLines } from './describe-results.ts'
 import { describeSpec } from './describe-spec.ts'
 import { describeVolumes } from './describe-volumes.ts'
 
@@ -11,9 +14,9 @@ import { describeVolumes } from './describe-volumes.ts'
 export function describeBackup(description: BackupDescription, paint: Paint): string {
   const { backup, deleteRequests } = description
   const text = [
-    metadata(backup, paint),
+    describeMetadata(backup, paint),
     phase(backup, paint) + policies(backup),
-    ...validationErrors(backup, paint),
+    ...validationErrorBlocks(backup.status?.validationErrors, paint),
     results(description),
     describeSpec(backup.spec),
     status(description),
@@ -22,32 +25,12 @@ export function describeBackup(description: BackupDescription, paint: Paint): st
   return alignTabs(text)
 }
 
-function metadata({ metadata: meta }: Backup, paint: Paint): string {
-  return (
-    cells`Name:\t${paint.bold(meta.name ?? '')}\nNamespace:\t${meta.namespace ?? ''}\n` +
-    mapLines('Labels', meta.labels) +
-    mapLines('Annotations', meta.annotations)
-  )
-}
-
-function mapLines(title: string, map: Readonly<Record<string, string>> = {}): string {
-  const pairs = Object.entries(map)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => cells`${key}=${value}\n`)
-  return `${title}:\t${pairs.join('\t') || '<none>\n'}`
-}
-
 function phase({ metadata: meta, status: seen = {} }: Backup, paint: Paint): string {
   const name = seen.phase || 'New'
   const look = ` (run \`lateen backup logs ${meta.name ?? ''}\` for more information)`
   const note = name === 'Failed' || name === 'PartiallyFailed' ? look : ''
   const queue = name === 'Queued' ? `Queue position:\t${seen.queuePosition ?? 0}\n` : ''
-  return cells`Phase:\t${paintedPhase(name, paint)}${note}\n${queue}`
-}
-
-function paintedPhase(name: string, paint: Paint): string | Painted {
-  if (name === 'Completed') return paint.green(name)
-  return ['FailedValidation', 'PartiallyFailed', 'Failed'].includes(name) ? paint.red(name) : name
+  return cells`Phase:\t${paintedByPhase(name, name, paint)}${note}\n${queue}`
 }
 
 function policies({ metadata: meta, spec }: Backup): string {
@@ -63,44 +46,15 @@ function policies({ metadata: meta, spec }: Backup): string {
   ].join('')
 }
 
-function validationErrors({ status: seen }: Backup, paint: Paint): string[] {
-  const errors = seen?.validationErrors ?? []
-  if (errors.length === 0) return []
-  return [`Validation errors:${errors.map(error => cells`\t${paint.red(error)}\n`).join('')}`]
-}
-
 function results({ backup, results: file }: BackupDescription): string {
   const { warnings = 0, errors = 0 } = backup.status ?? {}
   if (file === undefined) return ''
   if (file.got === 'nothing') return `Errors:\t${errors}\nWarnings:\t${warnings}\n`
-  if (file.got === 'error') {
-    const verb = file.while === 'reading' ? 'decoding' : 'getting'
-    return (
-      cells`Warnings:\t<error ${verb} warnings: ${file.reason}>\n\n` +
-      cells`Errors:\t<error ${verb} errors: ${file.reason}>\n`
-    )
-  }
+  if (file.got === 'error') return missingResults(file.while, file.reason)
   return [
     warnings > 0 ? `\n${resultLines('Warnings', file.content.warnings)}` : '',
     errors > 0 ? `\n${resultLines('Errors', file.content.errors)}` : '',
   ].join('')
-}
-
-function resultLines(title: string, list: ResultList = {}): string {
-  const namespaces = Object.entries(list.namespaces ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
-  return [
-    `${title}:\n`,
-    itemLines('\t', 'Velero', list.velero),
-    itemLines('\t', 'Cluster', list.cluster),
-    namespaces.length === 0 ? '\tNamespaces: <none>\n' : '\tNamespaces:\n',
-    ...namespaces.map(([namespace, items]) => itemLines('\t\t', namespace, items)),
-  ].join('')
-}
-
-function itemLines(indent: string, title: string, items: readonly string[] | null | undefined): string {
-  const lines = (items ?? []).map(item => cells`${item}\n`)
-  // Velero indents `<none>` once more than the items.
-  return cells`${indent}${title}:\t` + (lines.join(`${indent}\t`) || `${indent}<none>\n`)
 }
 
 function status(description: BackupDescription): string {
@@ -113,7 +67,7 @@ function status(description: BackupDescription): string {
     times,
     `Expiration:\t${seen.expiration ? goTime(seen.expiration) : '<nil>'}\n`,
     ...progress(description.backup),
-    describeOperations(description) + resourceList(description) + describeVolumes(description),
+    operations(description) + resources(description) + describeVolumes(description),
     ...hookCounts(description.backup),
   ].join('\n')
 }
@@ -128,19 +82,19 @@ function progress({ status: seen }: Backup): string[] {
   return [`${total}:\t${totalItems}\n${done}:\t${itemsBackedUp}\n`]
 }
 
-function resourceList({ resourceList: file }: BackupDescription): string {
-  if (file === undefined) return ''
-  switch (file.got) {
-    case 'nothing':
-      return 'Resource List:\t<backup resource list not found>\n\n'
-    case 'error':
-      return cells`Resource List:\t<error ${file.while} backup resource list: ${file.reason}>\n\n`
-    case 'content': {
-      const kinds = Object.entries(file.content).sort(([a], [b]) => (a < b ? -1 : 1))
-      const lines = kinds.map(([kind, names]) => cells`\t${kind}:\n\t\t- ${(names ?? []).join('\n\t\t- ')}\n`)
-      return `Resource List:\n${lines.join('')}\n`
-    }
-  }
+function operations({ backup, operations: file, details }: BackupDescription): string {
+  const { status: seen = {} } = backup
+  return describeOperations({
+    of: 'Backup',
+    attempted: seen.backupItemOperationsAttempted ?? 0,
+    completed: seen.backupItemOperationsCompleted ?? 0,
+    failed: seen.backupItemOperationsFailed ?? 0,
+    file: details ? file : undefined,
+  })
+}
+
+function resources({ resourceList }: BackupDescription): string {
+  return resourceList === undefined ? '' : `${describeResourceList('backup', resourceList)}\n`
 }
 
 function hookCounts({ status: seen }: Backup): string[] {

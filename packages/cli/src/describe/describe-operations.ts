@@ -1,32 +1,36 @@
 import { goTime } from '../output/go-time.ts'
 import { cells } from '../output/paint.ts'
-import type { BackupDescription, ItemOperation, ResourceIdentifier } from './backup-description.ts'
+import type { Fetched, ItemOperation, ResourceIdentifier } from './backup-description.ts'
 
-/** Asynchronous operations of plugins: counts, or with details one by one. Empty when there were none. */
-export function describeOperations({ backup, operations, details }: BackupDescription): string {
-  const status = backup.status ?? {}
-  const attempted = status.backupItemOperationsAttempted ?? 0
-  if (attempted === 0) return ''
-  if (!details) {
-    const completed = status.backupItemOperationsCompleted ?? 0
-    const failed = status.backupItemOperationsFailed ?? 0
-    return `Backup Item Operations:\t${completed} of ${attempted} completed successfully, ${failed} failed (specify --details for more information)\n`
-  }
-  if (operations === undefined || operations.got === 'nothing') {
-    return 'Backup Item Operations:\t<error getting operation info: file not found>\n'
-  }
-  if (operations.got === 'error') {
-    return cells`Backup Item Operations:\t<error ${operations.while} operation info: ${operations.reason}>\n`
-  }
-  return `Backup Item Operations:\n${(operations.content ?? []).map(operationLines).join('')}`
+/** What is known of the operations of a backup or restore. */
+export interface OperationsReport {
+  readonly of: 'Backup' | 'Restore'
+  readonly attempted: number
+  readonly completed: number
+  readonly failed: number
+  /** The operations one by one; undefined when only counts are wanted. */
+  readonly file: Fetched<readonly ItemOperation[]> | undefined
 }
 
-function operationLines({ spec = {}, status = {} }: ItemOperation): string {
+/** Asynchronous operations of plugins: counts, or one by one. Empty when there were none. */
+export function describeOperations({ of, attempted, completed, failed, file }: OperationsReport): string {
+  const title = `${of} Item Operations`
+  if (attempted === 0) return ''
+  if (file === undefined) {
+    return `${title}:\t${completed} of ${attempted} completed successfully, ${failed} failed (specify --details for more information)\n`
+  }
+  if (file.got === 'nothing') return `${title}:\t<error getting operation info: file not found>\n`
+  if (file.got === 'error') return cells`${title}:\t<error ${file.while} operation info: ${file.reason}>\n`
+  return `${title}:\n${(file.content ?? []).map(operation => operationLines(operation, of)).join('')}`
+}
+
+function operationLines({ spec = {}, status = {} }: ItemOperation, of: 'Backup' | 'Restore'): string {
+  const action = of === 'Backup' ? spec.backupItemAction : spec.restoreItemAction
   const items = spec.postOperationItems ?? []
   const { nCompleted = 0, nTotal = 0 } = status
   return [
     cells`\tOperation for ${identified(spec.resourceIdentifier)}:\n`,
-    cells`\t\tBackup Item Action Plugin:\t${spec.backupItemAction ?? ''}\n`,
+    cells`\t\t${of} Item Action Plugin:\t${action ?? ''}\n`,
     cells`\t\tOperation ID:\t${spec.operationID ?? ''}\n`,
     items.length === 0 ? '' : '\t\tItems to Update:\n',
     ...items.map(item => cells`\t\t\t${identified(item)}\n`),

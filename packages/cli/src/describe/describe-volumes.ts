@@ -1,6 +1,6 @@
 import { cells } from '../output/paint.ts'
 import type { BackupDescription, VolumeInfo } from './backup-description.ts'
-import { groupPodVolumes } from './pod-volume-groups.ts'
+import { groupPodVolumes, podVolumeLines } from './pod-volume-groups.ts'
 
 const seeDetails = 'specify --details for more information'
 
@@ -88,10 +88,6 @@ function podVolumes({ podVolumeBackups, details }: BackupDescription): string {
   if (first === undefined) return '\tPod Volume Backups: <none included>\n'
   const uploader = first.spec.uploaderType ?? ''
   const note = details ? '' : ` (${seeDetails})`
-  const lines = groupPodVolumes(podVolumeBackups).map(({ phase, count, pods }) => {
-    if (!details) return `\t\t${phase}:\t${count}\n`
-    const sorted = pods.toSorted((a, b) => (a.pod < b.pod ? -1 : 1))
-    return `\t\t${phase}:\n${sorted.map(({ pod, volumes }) => cells`\t\t\t${pod}: ${volumes.toSorted().join(', ')}\n`).join('')}`
-  })
-  return cells`\tPod Volume Backups - ${uploader}${note}:\n` + lines.join('')
+  const lines = podVolumeLines(groupPodVolumes('backup', podVolumeBackups), '\t\t', details)
+  return cells`\tPod Volume Backups - ${uploader}${note}:\n` + lines
 }

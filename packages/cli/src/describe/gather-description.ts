@@ -3,34 +3,20 @@ import {
   backupSelector,
   type DeleteBackupRequest,
   DeleteBackupRequestKind,
-  type DownloadTargetKind,
   labelNames,
   type PodVolumeBackup,
   PodVolumeBackupKind,
 } from '@lateen/api'
-import { CliError } from '../cli-error.ts'
-import type { DownloadPorts } from '../download/download-ports.ts'
-import { downloadJson } from '../download/stream-download.ts'
-import { errorReason } from '../output/error-line.ts'
 import type {
   BackupDescription,
   BackupResults,
-  Fetched,
   ItemOperation,
   ResourceList,
   SnapshotReport,
   VolumeInfo,
 } from './backup-description.ts'
+import { type FetchFile, fileFetcher, type GatherPorts, listedOrWarned } from './fetch-file.ts'
 import { legacySnapshots } from './legacy-snapshots.ts'
-
-/** What gathering needs besides a way to download. */
-export interface GatherPorts extends DownloadPorts {
-  /** Hears what could not be listed; the description goes on without it. */
-  readonly warn: (message: string) => void
-}
-
-/** Brings a JSON file of the backup. */
-export type FetchFile = <T>(kind: DownloadTargetKind) => Promise<Fetched<T>>
 
 /** Collects what is to be said of a backup, all files at once. Throws only when the user interrupts. */
 export async function gatherDescription(
@@ -39,7 +25,7 @@ export async function gatherDescription(
   details: boolean,
 ): Promise<BackupDescription> {
   const status = backup.status ?? {}
-  const fetchFile: FetchFile = kind => fetchJson(kind, backup, ports)
+  const fetchFile = fileFetcher(backup, ports)
   const hasResults = (status.warnings ?? 0) > 0 || (status.errors ?? 0) > 0
   const hasOperations = details && (status.backupItemOperationsAttempted ?? 0) > 0
   const [deleteRequests, podVolumeBackups, results, operations, resourceList, snapshots] = await Promise.all([
@@ -53,21 +39,6 @@ export async function gatherDescription(
   return { backup, deleteRequests, podVolumeBackups, results, operations, resourceList, snapshots, details }
 }
 
-async function fetchJson<T>(
-  kind: DownloadTargetKind,
-  { metadata }: Backup,
-  ports: DownloadPorts,
-): Promise<Fetched<T>> {
-  try {
-    return { got: 'content', content: (await downloadJson({ kind, name: metadata.name ?? '' }, ports)) as T }
-  } catch (error) {
-    ports.signal.throwIfAborted()
-    if (error instanceof CliError && error.code === 'NO_FILE') return { got: 'nothing' }
-    const doing = error instanceof SyntaxError ? 'reading' : 'getting'
-    return { got: 'error', while: doing, reason: errorReason(error) }
-  }
-}
-
 async function snapshotsOf(backup: Backup, fetchFile: FetchFile): Promise<SnapshotReport> {
   const infos = await fetchFile<VolumeInfo[] | null>('BackupVolumeInfos')
   if (infos.got === 'error') return infos
@@ -76,35 +47,18 @@ async function snapshotsOf(backup: Backup, fetchFile: FetchFile): Promise<Snapsh
   return { got: 'content', native: by('NativeSnapshot'), csi: by('CSISnapshot'), legacy: false }
 }
 
-async function deleteRequestsOf(
-  { metadata }: Backup,
-  { client, namespace, signal, warn }: GatherPorts,
-): Promise<DeleteBackupRequest[]> {
+async function deleteRequestsOf({ metadata }: Backup, ports: GatherPorts): Promise<DeleteBackupRequest[]> {
+  const { client, namespace, signal } = ports
   const name = metadata.name ?? ''
   const labelSelector = `${backupSelector(name)},${labelNames.backupUid}=${metadata.uid ?? ''}`
-  return client
-    .resource(DeleteBackupRequestKind, namespace)
-    .list({ labelSelector, signal })
-    .toArray()
-    .catch(error => {
-      signal.throwIfAborted()
-      warn(`error getting DeleteBackupRequests for backup ${name}: ${errorReason(error)}`)
-      return []
-    })
+  const requests = client.resource(DeleteBackupRequestKind, namespace).list({ labelSelector, signal })
+  return listedOrWarned(requests.toArray(), `DeleteBackupRequests for backup ${name}`, ports)
 }
 
-async function podVolumeBackupsOf(
-  { metadata }: Backup,
-  { client, namespace, signal, warn }: GatherPorts,
-): Promise<PodVolumeBackup[]> {
+async function podVolumeBackupsOf({ metadata }: Backup, ports: GatherPorts): Promise<PodVolumeBackup[]> {
+  const { client, namespace, signal } = ports
   const name = metadata.name ?? ''
-  return client
-    .resource(PodVolumeBackupKind, namespace)
-    .list({ labelSelector: backupSelector(name), signal })
-    .toArray()
-    .catch(error => {
-      signal.throwIfAborted()
-      warn(`error getting PodVolumeBackups for backup ${name}: ${errorReason(error)}`)
-      return []
-    })
+  const labelSelector = backupSelector(name)
+  const volumes = client.resource(PodVolumeBackupKind, namespace).list({ labelSelector, signal })
+  return listedOrWarned(volumes.toArray(), `PodVolumeBackups for backup ${name}`, ports)
 }

@@ -85,7 +85,7 @@ function dataMovement(volume: VolumeInfo, details: boolean): object {
 function podVolumes({ podVolumeBackups, details }: BackupDescription): unknown {
   const [first] = podVolumeBackups
   if (first === undefined) return '<none included>'
-  const groups = groupPodVolumes(podVolumeBackups).map(({ phase, count, pods }) => [
+  const groups = groupPodVolumes('backup', podVolumeBackups).map(({ phase, count, pods }) => [
     phase,
     details ? pods.map(({ pod, volumes }) => ({ [pod]: volumes.join(', ') })) : count,
   ])

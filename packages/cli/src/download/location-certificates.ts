@@ -1,4 +1,4 @@
-import { type Backup, type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
+import { type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
 import { isNotFound, type KubeObject, type ResourceType } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
 import type { Place } from '../commands/object-client.ts'
@@ -16,13 +16,11 @@ const SecretKind: ResourceType<Secret> = {
 }
 
 /**
- * The certificates (PEM) that a backup's location names for its object store; undefined when it names none or is gone.
+ * The certificates (PEM) that a backup location names for its object store; undefined when it names none or is gone.
  * Throws a CliError when they are named and not there, and KubeErrors.
  */
-export async function locationCertificates(backup: Backup, place: Place): Promise<string | undefined> {
+export async function locationCertificates(name: string, place: Place): Promise<string | undefined> {
   const { client, namespace, signal } = place
-  const name = backup.spec.storageLocation
-  if (!name) return undefined
   const location = await client
     .resource(BackupStorageLocationKind, namespace)
     .get(name, { signal })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ProgressTracker } from '../backup/progress-tracker.ts'
+import { ProgressTracker } from '../progress/progress-tracker.ts'
 import { progressBar, progressLine } from './progress.ts'
 
 describe('ProgressTracker', () => {

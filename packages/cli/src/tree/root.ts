@@ -2,6 +2,7 @@ import { backupCommands } from './backup.ts'
 import { backupLocationCommands } from './backup-location.ts'
 import { type CommandGroup, command, noArguments } from './command.ts'
 import { installCommand } from './install.ts'
+import { restoreCommands } from './restore.ts'
 import { serverCommand } from './server.ts'
 
 const clientConfig: CommandGroup = {
@@ -69,20 +70,25 @@ export const commandTree: CommandGroup = {
     {
       name: 'create',
       summary: 'Create objects',
-      commands: [backupCommands.underCreate, backupLocationCommands.underCreate],
+      commands: [backupCommands.underCreate, backupLocationCommands.underCreate, restoreCommands.underCreate],
     },
     {
       name: 'delete',
       summary: 'Delete objects',
-      commands: [backupCommands.underDelete, backupLocationCommands.underDelete],
+      commands: [backupCommands.underDelete, backupLocationCommands.underDelete, restoreCommands.underDelete],
     },
-    { name: 'describe', summary: 'Describe objects', commands: [backupCommands.underDescribe] },
+    {
+      name: 'describe',
+      summary: 'Describe objects',
+      commands: [backupCommands.underDescribe, restoreCommands.underDescribe],
+    },
     {
       name: 'get',
       summary: 'Show objects',
-      commands: [backupCommands.underGet, backupLocationCommands.underGet],
+      commands: [backupCommands.underGet, backupLocationCommands.underGet, restoreCommands.underGet],
     },
     installCommand,
+    restoreCommands.noun,
     serverCommand,
     version,
   ],

@@ -3,8 +3,27 @@ import type { FlagSet } from './flag.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'fatal', 'panic'] as const
 
+const restorePriorities = [
+  'customresourcedefinitions,namespaces,storageclasses,volumesnapshotclass.snapshot.storage.k8s.io',
+  'volumesnapshotcontents.snapshot.storage.k8s.io,volumesnapshots.snapshot.storage.k8s.io,datauploads.velero.io',
+  'persistentvolumes,persistentvolumeclaims,clusterroles,roles,serviceaccounts,clusterrolebindings,rolebindings',
+  'secrets,configmaps,limitranges,priorityclasses,pods,replicasets.apps,clusterclasses.cluster.x-k8s.io,endpoints',
+  'services,-,clusterbootstraps.run.tanzu.vmware.com,clusters.cluster.x-k8s.io',
+  'clusterresourcesets.addons.cluster.x-k8s.io,apps.kappctrl.k14s.io,packageinstalls.packaging.carvel.dev',
+].join(',')
+
 /** Flags that change what this server does. */
 const effectiveFlags = {
+  'restore-resource-priorities': {
+    type: 'list',
+    default: restorePriorities,
+    help: 'Types to restore first, in this order, and after a "-" those to restore last.',
+  },
+  'terminating-resource-timeout': {
+    type: 'duration',
+    default: '10m',
+    help: 'How long a restore waits for namespaces and volumes that are being deleted.',
+  },
   'client-page-size': {
     type: 'integer',
     default: '0',
@@ -95,15 +114,6 @@ const effectiveFlags = {
   },
 } as const satisfies FlagSet
 
-const restorePriorities = [
-  'customresourcedefinitions,namespaces,storageclasses,volumesnapshotclass.snapshot.storage.k8s.io',
-  'volumesnapshotcontents.snapshot.storage.k8s.io,volumesnapshots.snapshot.storage.k8s.io,datauploads.velero.io',
-  'persistentvolumes,persistentvolumeclaims,clusterroles,roles,serviceaccounts,clusterrolebindings,rolebindings',
-  'secrets,configmaps,limitranges,priorityclasses,pods,replicasets.apps,clusterclasses.cluster.x-k8s.io,endpoints',
-  'services,-,clusterbootstraps.run.tanzu.vmware.com,clusters.cluster.x-k8s.io',
-  'clusterresourcesets.addons.cluster.x-k8s.io,apps.kappctrl.k14s.io,packageinstalls.packaging.carvel.dev',
-].join(',')
-
 const unused = 'Accepted, but this version does nothing with it.'
 
 /** Velero's other server flags, so that its manifests start this server. They are read and checked, nothing more. */
@@ -122,9 +132,7 @@ const acceptedFlags = {
   'profiler-address': { type: 'string', default: 'localhost:6060', help: unused },
   'repo-maintenance-job-configmap': { type: 'string', help: unused },
   'restore-only': { type: 'boolean', help: unused },
-  'restore-resource-priorities': { type: 'list', default: restorePriorities, help: unused },
   'schedule-skip-immediately': { type: 'boolean', help: unused },
-  'terminating-resource-timeout': { type: 'duration', default: '10m', help: unused },
   'uploader-type': { type: 'choice', default: 'kopia', choices: ['kopia'], help: unused },
 } as const satisfies FlagSet
 

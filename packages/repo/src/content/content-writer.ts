@@ -2,7 +2,7 @@ import { compressorNameOf } from '../compression/compressor.ts'
 import { RepoError, throwIfCancelled } from '../errors/repo-error.ts'
 import type { ContentId } from '../index-format/content-id.ts'
 import type { IndexEntry } from '../index-format/index-entry.ts'
-import { PackBuilder } from '../pack/pack-builder.ts'
+import { PackBuilder, type PackBytes } from '../pack/pack-builder.ts'
 import { idOfContent, sealContent } from './content-codec.ts'
 import { ContentReader, contentNotFound } from './content-reader.ts'
 import type { ContentWriter, EntriesOptions, WriteContentOptions } from './content-store.ts'
@@ -19,10 +19,9 @@ export function createContentWriter(options: ContentWriterOptions): SessionWrite
   return new SessionWriter(withDefaults(options))
 }
 
-// A pack is closed when it has its full size, which its last content may exceed.
-const packSlack = 1 << 20
-// Room for the longest content of any splitter, and for what a thread reads ahead.
-const lanePackSlack = 18 << 20
+// A pack is closed when it has its full size, which its last content may exceed. Room for the longest content of any splitter,
+// and for what a thread reads ahead.
+const packSlack = 18 << 20
 
 /** How a content is placed in a pack when it is not simply new. */
 interface Placing extends WriteContentOptions {
@@ -63,12 +62,13 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     })
     const { maxPackSize } = settings.format
     this.#buffers = new PackBuffers(maxPackSize + packSlack)
-    this.#laneBuffers = new PackBuffers(maxPackSize + lanePackSlack)
+    this.#laneBuffers = new PackBuffers(maxPackSize + packSlack)
     this.#lanes = new PackLanes({
       buffers: this.#laneBuffers,
       tryAdmit: (contents, lane) => this.#tryAdmit(contents, lane),
       makeReady: wait => this.#makeReady(wait),
-      store: (batch, pack) => this.#store(batch, pack, this.#laneBuffers),
+      openPack: () => this.#sendAwayOpenPack(),
+      bringHome: (batch, pack) => this.#bringHome(batch, pack),
     })
   }
 
@@ -229,6 +229,19 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     const { packBlobId, parts: data } = pack.finish()
     const { room } = pack
     this.#uploads.start({ packBlobId, data, release: () => room && buffers.give(room) })
+  }
+
+  #sendAwayOpenPack(): { batch: WriteBatch; builder: PackBuilder; buffer: PackBytes } | undefined {
+    const batch = this.#batches.hasCurrent ? this.#batches.current : undefined
+    const builder = batch?.takeOpenData()
+    const buffer = builder?.sendAway()
+    return batch && builder && buffer && { batch, builder, buffer }
+  }
+
+  #bringHome(batch: WriteBatch, pack: PackBuilder): void {
+    const fate = batch.bringHome(pack, this.#settings.format.maxPackSize)
+    if (fate === 'full') this.#store(batch, pack, this.#laneBuffers)
+    else this.#laneBuffers.give(fate === 'merged' ? pack.room : undefined)
   }
 
   async #writeAgain(id: ContentId, options: Placing): Promise<void> {

@@ -30,10 +30,15 @@ export class PackBuffers {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#length)
   }
 
-  /** Takes back a buffer that nobody uses any more; one of another length is let go. */
-  give(buffer: PackBytes): void {
+  /** Counts a buffer as given out that was taken elsewhere. */
+  adopt(): void {
+    this.#lent++
+  }
+
+  /** Takes back a buffer that nobody uses any more, or is told that it has another owner now. */
+  give(buffer?: PackBytes): void {
     this.#lent--
-    if (buffer.length === this.#length && this.#free.length === 0) this.#free.push(buffer)
+    if (buffer?.length === this.#length && this.#free.length === 0) this.#free.push(buffer)
     if (this.#waiting.length > 0 && this.#lent < this.#limit) this.#waiting.shift()?.(this.take())
   }
 }

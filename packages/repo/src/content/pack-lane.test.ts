@@ -35,8 +35,10 @@ class Filler {
       originalLength: length,
       compressionId: 0,
     }))
+    const room = this.#buffer === undefined ? await this.lane.room() : undefined
+    this.#buffer ??= room?.buffer as PackBytes
+    this.#length = room?.length ?? this.#length
     const admitted = [...(await this.lane.admit(contents))]
-    this.#buffer ??= await this.lane.room()
     for (const [at, { bytes }] of sealed.entries()) {
       if (admitted[at] !== 1) continue
       this.#buffer.set(bytes, this.#length)
@@ -85,6 +87,29 @@ describe('packs that somebody else fills', () => {
     })
   })
 
+  it('go on with the pack that the writer has begun, and are merged when they come back', async () => {
+    const before = new Set(storage.blobs.keys())
+    const ids = await repository.writing({}, async writer => {
+      const main = await writer.contents.write(Buffer.from('from the main thread'))
+      const fillers = [new Filler(writer), new Filler(writer), new Filler(writer)]
+      const written = await Promise.all(fillers.map((filler, at) => filler.write(`lane ${at}`, `more ${at}`)))
+      return [main, ...written.flatMap(({ ids }) => ids)]
+    })
+    const packs = [...storage.blobs.keys()].filter(id => id.startsWith('p') && !before.has(id))
+    assert.equal(packs.length, 1)
+    await using other = await openRepository({ storage, password: 'secret', rehash: true })
+    const read = await Promise.all(ids.map(async id => text(await other.contents.read(id))))
+    assert.deepEqual(read.sort(), [
+      'from the main thread',
+      'lane 0',
+      'lane 1',
+      'lane 2',
+      'more 0',
+      'more 1',
+      'more 2',
+    ])
+  })
+
   it('never come into an index without their bytes', async () => {
     let lost: ContentId | undefined
     const losing = repository.writing({}, async writer => {
@@ -105,9 +130,9 @@ describe('packs that somebody else fills', () => {
   it('are no more at a time than there are lanes and one', async () => {
     await repository.writing({}, async writer => {
       const { lane } = new Filler(writer)
-      const [first, second] = [await lane.room(), await lane.room()]
+      const [{ buffer: first }, { buffer: second }] = [await lane.room(), await lane.room()]
       let third: PackBytes | undefined
-      const waiting = lane.room().then(buffer => (third = buffer))
+      const waiting = lane.room().then(({ buffer }) => (third = buffer))
       await new Promise(resolve => setImmediate(resolve))
       assert.equal(third, undefined)
       lane.giveBack(first)

@@ -1,5 +1,6 @@
 import { RepoError, throwIfCancelled } from '../errors/repo-error.ts'
 import type { PackBuilder, PackBytes, PlacedContent } from '../pack/pack-builder.ts'
+import { preambleLength } from '../pack/pack-preamble.ts'
 import type { PackBuffers } from './pack-buffers.ts'
 import type { WriteBatch } from './write-batch.ts'
 
@@ -14,8 +15,8 @@ export type NewContent = Pick<
  * `close` takes back.
  */
 export interface PackLane extends Disposable {
-  /** A buffer for the next pack, as soon as there is one. Contents begin after the preamble. */
-  room(): Promise<PackBytes>
+  /** A buffer for the next pack, as soon as there is one, and how much of it is filled already. */
+  room(): Promise<PackRoom>
   /**
    * Which of these contents are new, 1 or 0 for each. The new ones lie one after the other at the end of the pack from now on.
    * Waits and throws as `ContentWriter.write` does.
@@ -23,8 +24,16 @@ export interface PackLane extends Disposable {
   admit(contents: readonly NewContent[], signal?: AbortSignal): Promise<Uint8Array>
   /** Brings the pack with all that was admitted, full or called back; it is stored in the background. */
   close(buffer: PackBytes): void
+  /** True when contents were admitted that have not come yet. */
+  readonly isFilling: boolean
   /** Gives back a buffer that nothing was admitted to. */
   giveBack(buffer: PackBytes): void
+}
+
+/** Where the next pack of a lane is filled. */
+export interface PackRoom {
+  buffer: PackBytes
+  length: number
 }
 
 /** What lanes need of the writer they belong to. */
@@ -33,7 +42,10 @@ export interface LanePorts {
   /** False, and nothing done, when something must be awaited first. */
   tryAdmit(contents: readonly NewContent[], lane: OpenLane): Uint8Array | undefined
   makeReady(signal?: AbortSignal): Promise<void>
-  store(batch: WriteBatch, pack: PackBuilder): void
+  /** The pack that the writer itself has begun, its bytes given away. */
+  openPack(): { batch: WriteBatch; builder: PackBuilder; buffer: PackBytes } | undefined
+  /** Takes in a pack whose bytes have come. */
+  bringHome(batch: WriteBatch, pack: PackBuilder): void
 }
 
 /** A lane as its writer sees it. */
@@ -115,8 +127,16 @@ class Lane implements PackLane, OpenLane {
     this.#parts = parts
   }
 
-  room(): Promise<PackBytes> {
-    return this.#parts.buffers.lend()
+  get isFilling(): boolean {
+    return this.pack !== undefined
+  }
+
+  async room(): Promise<PackRoom> {
+    const begun = this.pack === undefined && !this.#parts.held() ? this.#parts.openPack() : undefined
+    if (begun === undefined) return { buffer: await this.#parts.buffers.lend(), length: preambleLength }
+    this.#parts.buffers.adopt()
+    this.pack = begun
+    return { buffer: begun.buffer, length: begun.builder.length }
   }
 
   async admit(contents: readonly NewContent[], signal?: AbortSignal): Promise<Uint8Array> {
@@ -137,7 +157,7 @@ class Lane implements PackLane, OpenLane {
     const { batch, builder } = this.pack
     this.pack = undefined
     builder.fill(buffer)
-    this.#parts.store(batch, builder)
+    this.#parts.bringHome(batch, builder)
   }
 
   giveBack(buffer: PackBytes): void {

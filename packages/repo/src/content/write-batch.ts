@@ -37,6 +37,30 @@ export class WriteBatch {
     return pack
   }
 
+  /** The open pack for file data, for somebody else to fill on; undefined when there is none. */
+  takeOpenData(): PackBuilder | undefined {
+    const open = this.#open.get('p')
+    this.#open.delete('p')
+    return open
+  }
+
+  /**
+   * Takes in a pack that was away. One that is not full becomes the open one for file data, or part of that where it has the
+   * room.
+   */
+  bringHome(pack: PackBuilder, maxPackSize: number): 'open' | 'merged' | 'full' {
+    const open = this.#open.get('p')
+    if (pack.length >= maxPackSize) return 'full'
+    if (open === undefined) {
+      this.#open.set('p', pack)
+      return 'open'
+    }
+    if (open.length + pack.length > maxPackSize) return 'full'
+    open.absorb(pack)
+    this.packs.delete(pack.packBlobId)
+    return 'merged'
+  }
+
   /** Takes a pack out of the open ones: nothing is added to it any more. */
   close(pack: PackBuilder): void {
     for (const [prefix, open] of this.#open) if (open === pack) this.#open.delete(prefix)

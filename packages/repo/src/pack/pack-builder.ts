@@ -109,6 +109,25 @@ export class PackBuilder {
     return entry
   }
 
+  /** Gives the bytes away, to be filled up elsewhere; undefined when they are away already. */
+  sendAway(): PackBytes | undefined {
+    const bytes = this.#bytes
+    this.#bytes = undefined
+    return bytes
+  }
+
+  /** Takes over all contents of another pack, which must not be used after that. The bytes of both must be here. */
+  absorb(other: PackBuilder): void {
+    const from = this.#length
+    for (const entry of other.#entries) {
+      entry.packBlobId = this.packBlobId
+      entry.packOffset += from - preambleLength
+      this.#entries.push(entry)
+    }
+    this.#length += other.#length - preambleLength
+    this.#reach(this.#length).set(other.#reach(0).subarray(preambleLength, other.#length), from)
+  }
+
   /** Brings the bytes of all contents, each at its place. */
   fill(bytes: PackBytes): void {
     this.#bytes = bytes

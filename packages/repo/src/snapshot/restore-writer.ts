@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadUrl } from '../threads/thread-url.ts'
 import type { AttributeOptions } from './restore-attributes.ts'
 import type { NewFile } from './restore-new-file.ts'
 import type { BatchResult, FileBatch } from './restore-writer-thread.ts'
@@ -69,7 +70,7 @@ export class RestoreWriter implements AsyncDisposable {
   }
 
   #startThread(): WriterThread {
-    const worker = new Worker(new URL('./restore-writer-thread.ts', import.meta.url), {
+    const worker = new Worker(threadUrl('./restore-writer-thread.ts', import.meta.url), {
       workerData: this.#options.attributes,
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     })

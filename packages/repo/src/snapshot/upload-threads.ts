@@ -25,6 +25,7 @@ export class UploadThreads {
   /** What to call with the error that ends all jobs. */
   readonly #rejections = new Set<(error: unknown) => void>()
   #threads: SealingThreads | undefined
+  #stopped: { error: unknown } | undefined
   #bytes = 0
 
   constructor(options: UploadThreadsOptions) {
@@ -76,8 +77,9 @@ export class UploadThreads {
     })
   }
 
-  /** Ends all jobs with this error. */
+  /** Ends all jobs with this error, and those that come later. */
   stop(error: unknown): void {
+    this.#stopped ??= { error }
     for (const reject of [...this.#rejections]) reject(error)
   }
 
@@ -107,6 +109,7 @@ export class UploadThreads {
   }
 
   #running<T>(start: (job: StartedJob<T>) => () => void): Promise<T> {
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped.error)
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     if (this.#threads === undefined) throw new Error('No thread was wanted')
     let abandon = () => {}

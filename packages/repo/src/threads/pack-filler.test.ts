@@ -99,7 +99,7 @@ describe('a pack that is filled in place', () => {
     const second = seal(filler, two.length)
     const { buffer, kept } = filler.release()
     assert.deepEqual(contentsIn(buffer, [first]), [one])
-    filler.begin(new Uint8Array(10_000), kept)
+    filler.begin(new Uint8Array(10_000), { kept })
     filler.decide(yes)
     const third = seal(filler, three.length)
     filler.decide(yes)

@@ -11,6 +11,12 @@ export interface FillerOptions {
   start: number
 }
 
+/** What a pack begins with. */
+export interface BegunPack {
+  length?: number
+  kept?: Uint8Array | undefined
+}
+
 const ivLength = 16
 
 /**
@@ -62,9 +68,11 @@ export class PackFiller {
     return this.#bytes.length - this.#plaintext - this.#held - this.#options.encryption.overhead
   }
 
-  /** Takes a buffer for the next pack, with what `release` kept back at its start. */
-  begin(buffer: Uint8Array<ArrayBuffer>, kept?: Uint8Array): void {
-    if (kept !== undefined) buffer.set(kept, this.#options.start)
+  /** Takes a buffer for the next pack, filled up to `length`; what `release` kept back comes behind that. */
+  begin(buffer: Uint8Array<ArrayBuffer>, { length = this.#options.start, kept }: BegunPack = {}): void {
+    if (kept !== undefined) buffer.set(kept, length)
+    this.#end += length - this.#admitted
+    this.#admitted = length
     this.#buffer = buffer
   }
 

@@ -62,7 +62,7 @@ class SealingThread {
         this.#abandoned.add(message.job)
         break
       case 'pack':
-        this.#filler.begin(message.buffer, this.#kept)
+        this.#filler.begin(message.buffer, { length: message.length, kept: this.#kept })
         this.#kept = undefined
         for (const admitted of this.#decisions.splice(0)) this.#filler.decide(admitted)
         this.#withPack?.()
@@ -76,8 +76,8 @@ class SealingThread {
         break
       case 'recall':
         // What was admitted without a pack comes back as soon as there is one.
-        if (this.#decisions.length > 0) this.#withPack = () => this.#comeBack()
-        else this.#comeBack()
+        if (this.#filler.hasPack) this.#comeBack()
+        else this.#withPack = () => this.#comeBack()
     }
   }
 
@@ -142,12 +142,7 @@ class SealingThread {
 
   /** Hands over what was admitted so far, because the main thread needs it now. */
   #comeBack(): void {
-    const filler = this.#filler
     this.#withPack = undefined
-    if (!filler.hasPack || filler.admittedLength === preambleLength) {
-      this.#post({ kind: 'recalled', buffer: undefined })
-      return
-    }
     const buffer = this.#release()
     this.#post({ kind: 'recalled', buffer }, [buffer.buffer])
     this.#post({ kind: 'needs-pack' })

@@ -15,6 +15,7 @@ import type {
   ThreadData,
   ToThread,
 } from './thread-messages.ts'
+import { threadUrl } from './thread-url.ts'
 
 /** What a job is told. The table is admitted: the writer knows every content in it. */
 export interface JobListener {
@@ -31,10 +32,6 @@ export interface ThreadOptions {
   /** Told once when the thread has died or cannot go on; nothing more comes from it then. */
   onFailed(error: unknown): void
 }
-
-/** Where the bundle has put the file that threads run, relative to the code that starts them; set by the bundler. */
-const bundledThread = (globalThis as { lateenSealingThread?: string }).lateenSealingThread
-const threadFile = bundledThread ?? './sealing-thread.ts'
 
 /** One thread as the main thread sees it. */
 export class ThreadHandle {
@@ -55,7 +52,7 @@ export class ThreadHandle {
   constructor(options: ThreadOptions) {
     this.#options = options
     this.#lane = options.contents.openLane(() => this.#recall())
-    this.#worker = new Worker(new URL(threadFile, import.meta.url), {
+    this.#worker = new Worker(threadUrl('./sealing-thread.ts', import.meta.url), {
       workerData: options.data,
       env: threadEnvironment(),
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
@@ -92,7 +89,7 @@ export class ThreadHandle {
     this.#ending = { keep }
     try {
       if (keep) await this.#deciding
-      if (keep && this.#failure === undefined) await this.#recall()
+      if (keep && this.#failure === undefined && this.#lane.isFilling) await this.#recall()
     } finally {
       this.#failure ??= { error: threadDied('it was ended') }
       this.#lane[Symbol.dispose]()
@@ -112,7 +109,9 @@ export class ThreadHandle {
         this.#started = true
         break
       case 'needs-pack':
-        void this.#lane.room().then(buffer => this.#post({ kind: 'pack', buffer }, [buffer.buffer]))
+        void this.#lane
+          .room()
+          .then(({ buffer, length }) => this.#post({ kind: 'pack', buffer, length }, [buffer.buffer]))
         break
       case 'ask':
         this.#post({ kind: 'answer', known: this.#keeps(message.hash) })
@@ -126,7 +125,7 @@ export class ThreadHandle {
         this.#lane.close(message.buffer)
         break
       case 'recalled':
-        if (message.buffer !== undefined) this.#lane.close(message.buffer)
+        this.#lane.close(message.buffer)
         this.#recalled?.resolve()
     }
   }

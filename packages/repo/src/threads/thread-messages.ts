@@ -50,7 +50,7 @@ export type ToThread =
   | { kind: 'files'; job: number; files: FilesJob }
   | { kind: 'file'; job: number; file: FileJob }
   | { kind: 'abandon'; job: number }
-  | { kind: 'pack'; buffer: Uint8Array<ArrayBuffer> }
+  | { kind: 'pack'; buffer: Uint8Array<ArrayBuffer>; length: number }
   | { kind: 'decided'; admitted: Uint8Array }
   | { kind: 'answer'; known: boolean }
   | { kind: 'recall' }
@@ -64,4 +64,4 @@ export type FromThread =
   | { kind: 'sealed-chunk'; job: number; contents: SealedTableParts }
   | { kind: 'file-done'; job: number; failure: ReadFailure | undefined }
   | { kind: 'full'; buffer: Uint8Array<ArrayBuffer> }
-  | { kind: 'recalled'; buffer: Uint8Array<ArrayBuffer> | undefined }
+  | { kind: 'recalled'; buffer: Uint8Array<ArrayBuffer> }

@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { BackupKind, DownloadRequestKind } from '@lateen/api'
+import { BackupKind, DownloadRequestKind, RestoreKind } from '@lateen/api'
 import {
   type Clock,
   type ControllerOptions,
@@ -16,12 +16,18 @@ import type { PerformPorts } from '../backup/perform-backup.ts'
 import { namespacesOf } from '../backup/scope/overlap.ts'
 import type { LocationPorts } from '../backup-store/open-location.ts'
 import { builtInBackupActions } from '../builtin-actions/built-in-backup-actions.ts'
+import { builtInRestoreActions } from '../builtin-actions/restore/built-in-restore-actions.ts'
+import { initRestoreHookAction } from '../builtin-actions/restore/init-restore-hook-action.ts'
 import { backupController } from '../controllers/backup.ts'
 import { backupFinalizerController } from '../controllers/backup-finalizer.ts'
 import { backupQueueController, type ConflictTest } from '../controllers/backup-queue.ts'
 import { downloadRequestController } from '../controllers/download-request.ts'
 import { LatestObjects } from '../controllers/latest-objects.ts'
+import { restoreController } from '../controllers/restore.ts'
+import type { PerformRestorePorts } from '../restore/perform-restore.ts'
+import { noVolumeRestore } from '../restore/volumes/volume-restore.ts'
 import type { ServerOptions } from './server-options.ts'
+import { createServerScratch, processIsAlive } from './server-scratch.ts'
 
 /** What the controllers of backups are made from. */
 export interface BackupWiring {
@@ -37,6 +43,7 @@ export interface BackupWiring {
 /** The workers and scratch of a server's backups. Disposing waits for the work under way. */
 export interface BackupEngine extends AsyncDisposable {
   readonly perform: PerformPorts
+  readonly performRestore: PerformRestorePorts
 }
 
 /** Makes scratch and starts the workers, which all backups share. Throws what the file system throws. */
@@ -44,15 +51,18 @@ export async function createBackupEngine(
   { client, clock, log, options }: Pick<BackupWiring, 'client' | 'clock' | 'log' | 'options'>,
   workers: BlockWorkers = createBlockWorkers({ count: options.itemBlockWorkerCount }),
 ): Promise<BackupEngine> {
-  const scratch = options.scratchFolder ?? path.join(tmpdir(), 'lateen-scratch')
-  await mkdir(scratch, { recursive: true })
+  const scratch = await createServerScratch({
+    parent: options.scratchFolder ?? path.join(tmpdir(), 'lateen-scratch'),
+    pid: process.pid,
+    isAlive: processIsAlive,
+  })
   const features = new Set(options.features)
   const apiGroupVersions = features.has('EnableAPIGroupVersions')
   const perform: PerformPorts = {
     client,
     clock,
     log,
-    scratch,
+    scratch: scratch.folder,
     workers,
     volumes: {
       podVolumes: { unavailable: 'file system backup is not available in this server yet' },
@@ -65,16 +75,40 @@ export async function createBackupEngine(
       options.logLevel === 'warn' ? 'warning' : options.logLevel === 'fatal' ? 'error' : options.logLevel,
     logFormat: options.logFormat,
   }
-  return { perform, [Symbol.asyncDispose]: () => workers[Symbol.asyncDispose]() }
+  const performRestore: PerformRestorePorts = {
+    ...perform,
+    volumes: noVolumeRestore,
+    actions: () =>
+      builtInRestoreActions({
+        client,
+        namespace: options.namespace,
+        others: [initRestoreHookAction({ newUid: randomUUID })],
+      }),
+    newUid: randomUUID,
+    priorities: options.restorePriorities,
+    timeouts: {
+      resource: options.backupDefaults.resourceTimeout,
+      terminating: options.terminatingResourceTimeout,
+    },
+  }
+  return {
+    perform,
+    performRestore,
+    async [Symbol.asyncDispose]() {
+      await workers[Symbol.asyncDispose]()
+      await scratch[Symbol.asyncDispose]()
+    },
+  }
 }
 
-/** Every controller that has to do with taking backups, and with handing out their files. */
+/** Every controller that has to do with taking and restoring backups, and with handing out their files. */
 export function backupControllers(wiring: BackupWiring, engine: BackupEngine): ControllerOptions[] {
   const { manager, client, clock, random, options, ports } = wiring
   const { namespace, concurrentBackups } = options
   const informer = manager.informer(BackupKind, { namespace, transform: withoutManagedFields })
   const backups = new LatestObjects(informer)
   const requests = manager.informer(DownloadRequestKind, { namespace })
+  const restoreInformer = manager.informer(RestoreKind, { namespace, transform: withoutManagedFields })
   const shared = { client, informer, backups, clock, random, ports }
   return [
     backupQueueController({
@@ -93,6 +127,17 @@ export function backupControllers(wiring: BackupWiring, engine: BackupEngine): C
     }),
     backupFinalizerController(shared),
     downloadRequestController({ client, informer: requests, clock, random, ports }),
+    restoreController({
+      client,
+      informer: restoreInformer,
+      restores: new LatestObjects(restoreInformer),
+      clock,
+      random,
+      namespace,
+      ports,
+      perform: engine.performRestore,
+      defaults: options.backupDefaults,
+    }),
   ]
 }
 

@@ -1,4 +1,5 @@
 import type { BackupDefaults } from '../backup/prepare/prepare-backup.ts'
+import { defaultPriorities, type Priorities } from '../restore/order/priorities.ts'
 
 /** What `lateen server` can be told. Durations are in milliseconds. */
 export interface ServerOptions {
@@ -31,6 +32,10 @@ export interface ServerOptions {
   clientPageSize?: number | undefined
   /** What backups get that do not say. */
   backupDefaults: BackupDefaults
+  /** In which order types are restored. */
+  restorePriorities: Priorities
+  /** How long a restore waits for namespaces and volumes that are being deleted. */
+  terminatingResourceTimeout: number
   /** Such as `EnableAPIGroupVersions`. */
   features: readonly string[]
   /** Names of controllers that shall not run. */
@@ -70,6 +75,8 @@ export const serverDefaults: Readonly<ServerOptions> = {
     resourceTimeout: hour / 6,
     globalVolumePolicies: '',
   },
+  restorePriorities: defaultPriorities,
+  terminatingResourceTimeout: hour / 6,
   features: [],
   disabledControllers: [],
   version: 'v0.1.0',

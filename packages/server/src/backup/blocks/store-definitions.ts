@@ -10,8 +10,8 @@ const resource = 'customresourcedefinitions'
 const definitions = groupResource({ group, plural: resource })
 
 /**
- * Stores the definitions of the custom resources that are in the backup, unless definitions are collected anyway or the user left
- * them out. Throws what the lane throws.
+ * Stores the definitions of the custom resources that are in the backup, unless all definitions are collected anyway or the user
+ * left them out. Of those that are collected by labels, the ones without the label are missing. Throws what the lane throws.
  */
 export async function storeDefinitions({
   run,
@@ -23,7 +23,8 @@ export async function storeDefinitions({
   lane: BlockLane
 }): Promise<void> {
   const type = { groupResource: definitions, namespaced: false }
-  if (scope.resources.excludesByName(type) || scope.resources.collects(type)) return
+  const collectsAll = scope.resources.collects(type) && scope.labelSelectors.length === 0
+  if (scope.resources.excludesByName(type) || collectsAll) return
   for (const stored of [...run.record.storedTypes()].filter(mayBeCustom)) {
     await lane.submit(signal => storeDefinition(stored, run, signal))
   }

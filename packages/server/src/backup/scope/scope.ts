@@ -30,7 +30,7 @@ export interface ResourceScope {
   admits(type: ScopedType): boolean
   /**
    * Whether the user left this type out, as opposed to not naming it. The CRDs of custom resources are added when
-   * their type is neither collected nor excluded by name.
+   * their type is not excluded by name.
    */
   excludesByName(type: ScopedType): boolean
   /** Whether the user named this type, as opposed to taking everything. */

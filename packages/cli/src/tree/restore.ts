@@ -1,0 +1,221 @@
+import { type CommandSpec, command } from './command.ts'
+import { downloadFlags } from './download-flags.ts'
+import type { FlagSet } from './flag.ts'
+import { createOutputFlags, outputFlags } from './output-flags.ts'
+
+/** What to restore, and how: the flags that become the spec of a restore. */
+export const restoreSpecFlags = {
+  'exclude-namespaces': { type: 'list', emptyItem: true, help: 'Namespaces to leave out.' },
+  'exclude-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: 'Resources to leave out, as resource.group.',
+  },
+  'existing-resource-policy': {
+    type: 'string',
+    choices: ['none', 'update'],
+    help: 'What to do with objects that exist: none leaves them as they are, update changes them. Without it none.',
+  },
+  'include-cluster-resources': {
+    type: 'optional-boolean',
+    help: 'Whether to restore cluster-scoped resources; without it, those that belong to what is restored.',
+  },
+  'include-namespaces': {
+    type: 'list',
+    default: '*',
+    emptyItem: true,
+    help: "Namespaces to restore, as they are named in the backup; '*' means all.",
+  },
+  'include-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: "Resources to restore, as resource.group, such as deployments.apps, or '*' for all.",
+  },
+  'item-operation-timeout': {
+    type: 'duration',
+    help: 'How long operations of plugins may take. Without it the server decides (4h).',
+  },
+  'namespace-mappings': {
+    type: 'map',
+    pairSeparator: ':',
+    help: 'Namespaces to restore under another name as old1:new1,old2:new2.',
+  },
+  'or-selector': {
+    type: 'string',
+    help: "Restore resources that match one of several selectors, separated by ' or ': 'app=web or app=db'.",
+  },
+  'parallel-files-download': {
+    type: 'integer',
+    default: '0',
+    help: 'Files of a volume to write at the same time; 0 lets the node decide.',
+  },
+  'preserve-nodeports': {
+    type: 'optional-boolean',
+    help: 'Whether services keep their node ports. Without it those that a user has set.',
+  },
+  'resource-modifier-configmap': {
+    type: 'string',
+    help: 'ConfigMap in the namespace with changes to make to resources.',
+  },
+  'resource-policies-configmap': {
+    type: 'string',
+    help: 'ConfigMap in the namespace with finer filters for resources.',
+  },
+  'restore-volumes': {
+    type: 'optional-boolean',
+    help: 'Whether to restore volumes from snapshots. Without it where there are some.',
+  },
+  selector: {
+    type: 'string',
+    short: 'l',
+    help: 'Restore only resources whose labels match this selector.',
+  },
+  'status-exclude-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: 'Resources to restore without their status, as resource.group. Only together with --status-include-resources.',
+  },
+  'status-include-resources': {
+    type: 'list',
+    emptyItem: true,
+    help: "Resources to restore with their status, as resource.group, or '*' for all.",
+  },
+  'write-sparse-files': {
+    type: 'optional-boolean',
+    help: 'Whether runs of zeros become holes in the files of volumes.',
+  },
+} as const satisfies FlagSet
+
+export const restoreCreateFlags = {
+  'allow-partially-failed': {
+    type: 'optional-boolean',
+    help: 'With --from-schedule: whether a backup that is PartiallyFailed will do, if it is the newest.',
+  },
+  annotations: { type: 'map', help: 'Annotations of the restore as key1=value1,key2=value2.' },
+  'from-backup': { type: 'string', help: 'Backup to restore from.' },
+  'from-schedule': { type: 'string', help: 'Schedule whose newest Completed backup to restore from.' },
+  labels: { type: 'map', help: 'Labels of the restore as key1=value1,key2=value2.' },
+  wait: {
+    type: 'boolean',
+    short: 'w',
+    help: 'Wait for the end and show progress. The exit code is then 0 for Completed and 1 for any other end. Ctrl-C stops the waiting, not the restore.',
+  },
+  ...restoreSpecFlags,
+  ...createOutputFlags,
+} as const satisfies FlagSet
+
+export const restoreGetFlags = {
+  selector: { type: 'string', short: 'l', help: 'Show only restores whose labels match this selector.' },
+  ...outputFlags,
+} as const satisfies FlagSet
+
+export const restoreDescribeFlags = {
+  details: { type: 'boolean', help: 'Show more: resources, volumes and operations one by one.' },
+  output: {
+    type: 'choice',
+    short: 'o',
+    default: 'plaintext',
+    choices: ['plaintext', 'json'],
+    help: 'How to print: plaintext, or json, which takes effect for a single restore only.',
+  },
+  selector: { type: 'string', short: 'l', help: 'Show only restores whose labels match this selector.' },
+  ...downloadFlags,
+} as const satisfies FlagSet
+
+export const restoreLogsFlags = {
+  timeout: {
+    type: 'duration',
+    default: '1m',
+    help: 'How long to wait for the link to the log, and then for more of it to come.',
+  },
+  ...downloadFlags,
+} as const satisfies FlagSet
+
+export const restoreDeleteFlags = {
+  all: { type: 'boolean', help: 'Delete all restores of the namespace.' },
+  confirm: { type: 'boolean', help: 'Delete without asking.' },
+  selector: { type: 'string', short: 'l', help: 'Delete all restores whose labels match this selector.' },
+} as const satisfies FlagSet
+
+const anyNames = { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY }
+
+function create(name: string): CommandSpec {
+  return command({
+    name,
+    summary: 'Create a restore',
+    description:
+      'Restores from a backup, or from the newest Completed backup of a schedule. Without a name the restore is called after the backup or schedule and the time.',
+    examples: [
+      'lateen restore create --from-backup shop --wait',
+      'lateen restore create again --from-backup shop --include-namespaces shop',
+      'lateen restore create copy --from-backup shop --namespace-mappings shop:shop-copy',
+      'lateen restore create --from-schedule daily --allow-partially-failed',
+      'lateen restore create --from-backup shop --include-resources persistentvolumeclaims,persistentvolumes -o yaml',
+    ],
+    args: { usage: '[NAME]', min: 0, max: 1 },
+    flags: restoreCreateFlags,
+    load: () => import('../commands/restore-create.ts'),
+  })
+}
+
+function get(name: string, aliases: readonly string[] = []): CommandSpec {
+  return command({
+    name,
+    aliases,
+    summary: 'Show restores',
+    args: anyNames,
+    flags: restoreGetFlags,
+    load: () => import('../commands/restore-get.ts'),
+  })
+}
+
+function describe(name: string, aliases: readonly string[] = []): CommandSpec {
+  return command({
+    name,
+    aliases,
+    summary: 'Describe restores',
+    examples: ['lateen restore describe again', 'lateen restore describe again --details -o json'],
+    args: anyNames,
+    flags: restoreDescribeFlags,
+    load: () => import('../commands/restore-describe.ts'),
+  })
+}
+
+function remove(name: string, aliases: readonly string[] = []): CommandSpec {
+  return command({
+    name,
+    aliases,
+    summary: 'Delete restores',
+    description:
+      'Deletes the record of restores with their files in the bucket. What they restored stays in the cluster.',
+    examples: [
+      'lateen restore delete again',
+      'lateen restore delete again copy --confirm',
+      'lateen restore delete --selector test=yes',
+    ],
+    args: anyNames,
+    flags: restoreDeleteFlags,
+    load: () => import('../commands/restore-delete.ts'),
+  })
+}
+
+const logs = command({
+  name: 'logs',
+  summary: 'Show the log of a restore',
+  args: { usage: 'NAME', min: 1, max: 1 },
+  flags: restoreLogsFlags,
+  load: () => import('../commands/restore-logs.ts'),
+})
+
+/** `restore …` and the same commands under `create`, `get`, `describe` and `delete`. */
+export const restoreCommands = {
+  noun: {
+    name: 'restore',
+    summary: 'Work with restores',
+    commands: [create('create'), remove('delete'), describe('describe'), get('get'), logs],
+  },
+  underCreate: create('restore'),
+  underGet: get('restores', ['restore']),
+  underDescribe: describe('restores', ['restore']),
+  underDelete: remove('restore', ['restores']),
+} as const satisfies Record<string, CommandSpec>

@@ -1,0 +1,106 @@
+import type { ActionItem } from '@lateen/plugin'
+import { itemPaths } from '../../backup/archive/item-paths.ts'
+import { parseItem } from '../../backup/items/item-json.ts'
+import type { ArchivedItem, BackupArchive } from './backup-archive.ts'
+
+/** An object of an archive that cannot be used. The others can. */
+export class ArchivedObjectError extends Error {
+  override readonly name = 'ArchivedObjectError'
+  readonly code = 'ARCHIVED_OBJECT_INVALID'
+  readonly hint = 'the object is damaged in the archive: take it from another backup'
+  /** The entry in the archive. */
+  readonly path: string
+
+  constructor(path: string, reason: string, options?: ErrorOptions) {
+    super(`error decoding ${JSON.stringify(path)}: ${reason}`, options)
+    this.path = path
+  }
+}
+
+/** The deepest that objects of Kubernetes are nested is some 30; schemas of CRDs go further. */
+const maxDepth = 1000
+
+/**
+ * The object in an archive, large integers included. Throws ArchivedObjectError when it is no JSON, no Kubernetes object, or not the
+ * one that its path says; ScratchError.
+ */
+export async function readObject(archive: BackupArchive, item: ArchivedItem): Promise<ActionItem> {
+  const bytes = await archive.load(item)
+  const path = pathOf(item)
+  const object = parsed(bytes, path)
+  const problem = problemOf(object, item)
+  if (problem !== undefined) throw new ArchivedObjectError(path, problem)
+  return object as ActionItem
+}
+
+function pathOf({ groupResource, namespace, name, version }: ArchivedItem): string {
+  const [path = ''] = itemPaths({ groupResource, namespace, name, version, preferred: version === '' })
+  return path
+}
+
+function parsed(bytes: Uint8Array, path: string): unknown {
+  if (depthOf(bytes) > maxDepth)
+    throw new ArchivedObjectError(path, `it is nested more than ${maxDepth} deep`)
+  try {
+    return parseItem(bytes)
+  } catch (cause) {
+    throw new ArchivedObjectError(path, (cause as Error).message, { cause })
+  }
+}
+
+const sign = {
+  quote: 0x22,
+  backslash: 0x5c,
+  openBrace: 0x7b,
+  closeBrace: 0x7d,
+  openBracket: 0x5b,
+  closeBracket: 0x5d,
+}
+
+/** How deep brackets are nested; those in strings do not count. */
+function depthOf(bytes: Uint8Array): number {
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === sign.quote) at = endOfString(bytes, at)
+    else if (byte === sign.openBrace || byte === sign.openBracket) deepest = Math.max(deepest, ++depth)
+    else if (byte === sign.closeBrace || byte === sign.closeBracket) depth--
+  }
+  return deepest
+}
+
+function endOfString(bytes: Uint8Array, from: number): number {
+  for (let at = from + 1; at < bytes.length; at++) {
+    if (bytes[at] === sign.backslash) at++
+    else if (bytes[at] === sign.quote) return at
+  }
+  return bytes.length
+}
+
+interface Claimed {
+  apiVersion?: unknown
+  kind?: unknown
+  metadata?: unknown
+}
+
+interface ClaimedName {
+  name?: unknown
+  namespace?: unknown
+}
+
+function problemOf(value: unknown, item: ArchivedItem): string | undefined {
+  if (!isMapping(value)) return 'it is no object'
+  const { apiVersion, kind, metadata }: Claimed = value
+  if (typeof apiVersion !== 'string' || apiVersion === '') return "Object 'apiVersion' is missing"
+  if (typeof kind !== 'string' || kind === '') return "Object 'Kind' is missing"
+  if (!isMapping(metadata)) return 'metadata not found'
+  const { name, namespace = '' }: ClaimedName = metadata
+  if (name !== item.name) return `it is called ${JSON.stringify(name)}`
+  if (namespace !== item.namespace) return `it is of the namespace ${JSON.stringify(namespace)}`
+  return undefined
+}
+
+function isMapping(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

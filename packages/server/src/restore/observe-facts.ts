@@ -1,0 +1,87 @@
+import { BackupKind, BackupStorageLocationKind, labelNames, type Restore, validLabelValue } from '@lateen/api'
+import { isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+import { InvalidModifiersError, parseModifiers } from './modifiers/parse-modifiers.ts'
+import type { ResourceModifiers } from './modifiers/resource-modifiers.ts'
+import type { RestoreFacts } from './prepare/prepare-restore.ts'
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>
+}
+
+const ConfigMapKind: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+
+export interface RestoreFactPorts {
+  client: KubeClient
+  /** Of the server's own objects. */
+  namespace: string
+  signal: AbortSignal
+}
+
+/** What was observed, and the rules that were among it. */
+export interface ObservedRestore {
+  facts: RestoreFacts
+  modifiers?: ResourceModifiers | undefined
+}
+
+/** Reads what `prepareRestore` needs to know. Throws KubeErrors when the API server does not answer. */
+export async function observeRestore(restore: Restore, ports: RestoreFactPorts): Promise<ObservedRestore> {
+  const { client, namespace, signal } = ports
+  await client.discovery.refresh({ signal })
+  const modifiers = await readModifiers(restore.spec.resourceModifier?.name ?? '', ports)
+  const facts: RestoreFacts = {
+    backups: await candidates(restore, ports),
+    locations: await client.resource(BackupStorageLocationKind, namespace).list({ signal }).toArray(),
+    discovery: await client.discovery.all({ signal }),
+    policies: await configMapData(restore.spec.resourcePolicy?.name ?? '', ports),
+    modifiers: modifiers && { problems: modifiers.problems },
+  }
+  return { facts, modifiers: modifiers?.rules }
+}
+
+/** The backup that the restore names, or all of its schedule. */
+async function candidates({ spec }: Restore, { client, namespace, signal }: RestoreFactPorts) {
+  const backups = client.resource(BackupKind, namespace)
+  if (spec.scheduleName) {
+    const labelSelector = `${labelNames.scheduleName}=${validLabelValue(spec.scheduleName)}`
+    return backups.list({ labelSelector, signal }).toArray()
+  }
+  try {
+    return spec.backupName ? [await backups.get(spec.backupName, { signal })] : []
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+}
+
+async function readModifiers(
+  name: string,
+  ports: RestoreFactPorts,
+): Promise<{ problems: readonly string[]; rules?: ResourceModifiers } | undefined> {
+  const data = await configMapData(name, ports)
+  if (data === undefined) return undefined
+  try {
+    return { problems: [], rules: parseModifiers(data) }
+  } catch (error) {
+    if (error instanceof InvalidModifiersError) return { problems: error.problems }
+    throw error
+  }
+}
+
+async function configMapData(
+  name: string,
+  { client, namespace, signal }: RestoreFactPorts,
+): Promise<Record<string, string> | undefined> {
+  if (name === '') return undefined
+  try {
+    return (await client.resource(ConfigMapKind, namespace).get(name, { signal })).data ?? {}
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}

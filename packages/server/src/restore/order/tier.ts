@@ -1,0 +1,10 @@
+import type { GroupResource } from '../../backup/item.ts'
+
+/** Where a type stands in the list of priorities. */
+export type TierLevel = 'high' | 'other' | 'low'
+
+/** Types whose objects are restored side by side, once all tiers before are done. */
+export interface Tier {
+  readonly level: TierLevel
+  readonly types: readonly GroupResource[]
+}

@@ -1,0 +1,97 @@
+import {
+  type Backup,
+  type BackupPhase,
+  type BackupStorageLocation,
+  InvalidTextError,
+  labelNames,
+  parseTime,
+  type Restore,
+} from '@lateen/api'
+
+/** What a restore reads from. */
+export interface ChosenBackup {
+  /** Absent when there is none that can be restored. */
+  backup?: Backup | undefined
+  /** Absent when the backup's does not exist. */
+  location?: BackupStorageLocation | undefined
+  errors: readonly string[]
+}
+
+/** What `chooseBackup` chooses from, all of the restore's namespace. */
+export interface BackupChoices {
+  /** At least the one that the restore names, or those of the schedule that it names. */
+  backups: readonly Backup[]
+  locations: readonly BackupStorageLocation[]
+}
+
+const restorable: ReadonlySet<BackupPhase> = new Set(['Completed', 'PartiallyFailed'])
+
+/**
+ * The backup that a restore names, or the newest completed one of the schedule that it names, and where it is. The backup must have
+ * come to its end and its location must be known to work.
+ */
+export function chooseBackup(restore: Restore, choices: BackupChoices): ChosenBackup {
+  const { backupName, scheduleName } = restore.spec
+  if ((backupName ? 1 : 0) + (scheduleName ? 1 : 0) !== 1) {
+    return {
+      errors: ['Either a backup or schedule must be specified as a source for the restore, but not both'],
+    }
+  }
+  if (scheduleName) return withLocation(newestOf(scheduleName, choices.backups), choices)
+  const backup = choices.backups.find(({ metadata }) => metadata.name === backupName)
+  if (backup !== undefined) return withLocation({ backup, errors: phaseErrors(backup) }, choices)
+  const where = `${restore.metadata.namespace ?? ''}/${backupName}`
+  return {
+    errors: [
+      `Error retrieving backup: can't find backup ${where}: Backup.velero.io ${JSON.stringify(backupName)} not found`,
+    ],
+  }
+}
+
+function newestOf(schedule: string, backups: readonly Backup[]): ChosenBackup {
+  const made = backups.filter(({ metadata }) => metadata.labels?.[labelNames.scheduleName] === schedule)
+  const backup = made
+    .filter(({ status }) => status?.phase === 'Completed')
+    .reduce<Backup | undefined>(
+      (best, each) => (best === undefined || startOf(each) > startOf(best) ? each : best),
+      undefined,
+    )
+  if (backup !== undefined) return { backup, errors: [] }
+  return {
+    errors: [
+      ...(made.length === 0 ? ['No backups found for schedule'] : []),
+      'No completed backups found for schedule',
+    ],
+  }
+}
+
+/** Before all others if the backup does not tell. */
+function startOf({ status }: Backup): number {
+  try {
+    return parseTime(status?.startTimestamp ?? '')
+  } catch (error) {
+    if (error instanceof InvalidTextError) return 0
+    throw error
+  }
+}
+
+function phaseErrors({ metadata, status }: Backup): string[] {
+  const phase = status?.phase ?? 'New'
+  if (restorable.has(phase)) return []
+  return [
+    `The backup ${metadata.name} is in the phase ${phase}: only backups that are Completed or PartiallyFailed can be restored`,
+  ]
+}
+
+function withLocation({ backup, errors }: ChosenBackup, { locations }: BackupChoices): ChosenBackup {
+  if (backup === undefined) return { errors }
+  const name = backup.spec.storageLocation ?? ''
+  const location = locations.find(({ metadata }) => metadata.name === name)
+  if (location === undefined) {
+    const missing = `Error retrieving backup: BackupStorageLocation.velero.io ${JSON.stringify(name)} not found`
+    return { backup, errors: [...errors, missing] }
+  }
+  if (location.status?.phase === 'Available') return { backup, location, errors }
+  const unavailable = `The BSL ${name} is unavailable, cannot retrieve the backup`
+  return { backup, location, errors: [...errors, unavailable] }
+}
