@@ -11,8 +11,8 @@ import {
   type Unstructured,
 } from '@lateen/kube'
 import { collectItems } from '../../packages/server/src/backup/collect/collect-items.ts'
-import { type CollectedItems, groupResource, itemKey } from '../../packages/server/src/backup/item.ts'
 import { resolveScope, type ScopeFacts } from '../../packages/server/src/backup/scope/resolve-scope.ts'
+import { type CollectedItems, groupResource, itemKey } from '../../packages/server/src/item/item.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 
 const given = await givenCluster({ own: true })

@@ -10,13 +10,13 @@ import { type Backup, BackupKind, type BackupSpec } from '@lateen/api'
 import { type Clock, type KubeClient, type KubeObject, systemClock } from '@lateen/kube'
 import { createArchive } from '../../packages/server/src/backup/archive/create-archive.ts'
 import type { BackupOutcome, BackupPorts } from '../../packages/server/src/backup/backup-request.ts'
-import { createBlockWorkers } from '../../packages/server/src/backup/blocks/block-workers.ts'
 import { collectItems } from '../../packages/server/src/backup/collect/collect-items.ts'
-import { createBackupLog } from '../../packages/server/src/backup/report/backup-log.ts'
-import type { Results } from '../../packages/server/src/backup/report/report.ts'
 import { runBackup } from '../../packages/server/src/backup/run-backup.ts'
-import { noVolumeBackup } from '../../packages/server/src/backup/volumes/volume-backup.ts'
 import { builtInBackupActions } from '../../packages/server/src/builtin-actions/built-in-backup-actions.ts'
+import { createBackupLog } from '../../packages/server/src/report/backup-log.ts'
+import type { Results } from '../../packages/server/src/report/report.ts'
+import { noVolumeBackup } from '../../packages/server/src/volumes/volume-backup.ts'
+import { createBlockWorkers } from '../../packages/server/src/workers/block-workers.ts'
 
 /** How a test wants its backup taken. */
 export interface TakeOptions {
@@ -29,6 +29,8 @@ export interface TakeOptions {
   signal?: AbortSignal
   ports?: Partial<BackupPorts>
   policies?: Parameters<typeof runBackup>[0]['policies']
+  /** Happens when it is known which types there are, and nothing has been listed yet. */
+  beforeCollecting?(): Promise<void>
 }
 
 /** A backup, unpacked. */
@@ -61,7 +63,10 @@ export async function takeBackup<T>(
     archive,
     workers,
     volumes: noVolumeBackup,
-    collect: (scope, until) => collectItems({ client, scope, scratch, log, features }, until),
+    collect: async (scope, until) => {
+      await options.beforeCollecting?.()
+      return collectItems({ client, scope, scratch, log, features }, until)
+    },
     ...builtInBackupActions({ client, apiGroupVersions: features.has('EnableAPIGroupVersions') }),
     ...options.ports,
   }

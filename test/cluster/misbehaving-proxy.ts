@@ -22,14 +22,14 @@ interface Answer {
   body: Buffer
 }
 
-/** Starts the proxy. `next` says what happens to the next request; undefined lets it pass. */
+/** Starts the proxy. `next` says what happens to a request; undefined lets it pass. */
 export async function startMisbehavingProxy(
   target: string,
-  next: () => Misbehaviour | undefined,
+  next: (request: Pick<IncomingMessage, 'method' | 'url'>) => Misbehaviour | undefined,
 ): Promise<MisbehavingProxy> {
   const happened = new Map<Misbehaviour, number>()
   const server = createServer((incoming, response) => {
-    const what = next()
+    const what = next(incoming)
     if (what !== undefined) happened.set(what, (happened.get(what) ?? 0) + 1)
     answer(target, { incoming, response, what }).catch(() => response.destroy())
   })

@@ -7,11 +7,10 @@ import { text } from 'node:stream/consumers'
 import { createGunzip, gzipSync } from 'node:zlib'
 import { type Backup, BackupKind, type Restore, RestoreKind, type RestoreSpec } from '@lateen/api'
 import { type KubeClient, type KubeObject, systemClock } from '@lateen/kube'
-import { itemPaths } from '../../packages/server/src/backup/archive/item-paths.ts'
-import { createBlockWorkers } from '../../packages/server/src/backup/blocks/block-workers.ts'
-import { groupResource } from '../../packages/server/src/backup/item.ts'
-import { createBackupLog } from '../../packages/server/src/backup/report/backup-log.ts'
 import { builtInRestoreActions } from '../../packages/server/src/builtin-actions/restore/built-in-restore-actions.ts'
+import { groupResource } from '../../packages/server/src/item/item.ts'
+import { itemPaths } from '../../packages/server/src/item/item-paths.ts'
+import { createBackupLog } from '../../packages/server/src/report/backup-log.ts'
 import { openBackupArchive } from '../../packages/server/src/restore/archive/open-backup-archive.ts'
 import { rawEntry, tarEnd, versionEntry } from '../../packages/server/src/restore/archive/testing/raw-tar.ts'
 import type { RestoredItem } from '../../packages/server/src/restore/items/restored-item.ts'
@@ -28,6 +27,7 @@ import {
   noBackedUpVolumes,
   noVolumeRestore,
 } from '../../packages/server/src/restore/volumes/volume-restore.ts'
+import { createBlockWorkers } from '../../packages/server/src/workers/block-workers.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 
 /** How a test wants its restore done. */

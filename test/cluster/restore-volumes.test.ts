@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createKubeClient, type KubeClient, type KubeObject, loadKubeConfig } from '@lateen/kube'
-import type { NativeSnapshot } from '../../packages/server/src/backup/volumes/volume-backup.ts'
 import {
   noBackedUpVolumes,
   noVolumeRestore,
   type SnapshotRestores,
 } from '../../packages/server/src/restore/volumes/volume-restore.ts'
+import type { NativeSnapshot } from '../../packages/server/src/volumes/volume-backup.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { type ArchivedObject, archiveOf, restoreArchive } from './restore-harness.ts'
 

@@ -44,7 +44,10 @@ async function upload(
     storage: await openFilesystemStorage({ path: folder }),
     password,
   })
-  return await repository.writing({}, writer => uploadTree(writer, tree, { source, ...options }))
+  const everyFileInThreads = { threads: 2, threadsFrom: 0 }
+  return await repository.writing({}, writer =>
+    uploadTree(writer, tree, { source, ...everyFileInThreads, ...options }),
+  )
 }
 
 async function richTree(): Promise<string> {

@@ -1,7 +1,7 @@
 import { type Backup, BackupStorageLocationKind, VolumeSnapshotLocationKind } from '@lateen/api'
 import { isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+import type { NamespaceFacts } from '../filters/scope.ts'
 import type { BackupFacts } from './prepare/prepare-backup.ts'
-import type { NamespaceFacts } from './scope/scope.ts'
 
 /** Where a backup's facts are looked up. */
 export interface FactPorts {

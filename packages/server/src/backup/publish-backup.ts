@@ -1,8 +1,8 @@
 import type { BackupStore, FileBody } from '../backup-store/backup-store.ts'
 import type { BackupFile } from '../backup-store/bucket-layout.ts'
+import type { BackupLog } from '../report/report.ts'
+import type { ResourceList } from '../report/resource-list.ts'
 import type { FinishedArchive } from './archive/archive.ts'
-import type { BackupLog } from './report/report.ts'
-import type { ResourceList } from './report/resource-list.ts'
 
 /** Everything that a backup leaves in the bucket, but for `velero-backup.json`. */
 export interface BackupFiles {

@@ -10,7 +10,6 @@ import {
   type Manager,
   withoutManagedFields,
 } from '@lateen/kube'
-import { type BlockWorkers, createBlockWorkers } from '../backup/blocks/block-workers.ts'
 import { observeNamespaces } from '../backup/observe-facts.ts'
 import type { PerformPorts } from '../backup/perform-backup.ts'
 import { namespacesOf } from '../backup/scope/overlap.ts'
@@ -26,6 +25,7 @@ import { LatestObjects } from '../controllers/latest-objects.ts'
 import { restoreController } from '../controllers/restore.ts'
 import type { PerformRestorePorts } from '../restore/perform-restore.ts'
 import { noVolumeRestore } from '../restore/volumes/volume-restore.ts'
+import { type BlockWorkers, createBlockWorkers } from '../workers/block-workers.ts'
 import type { ServerOptions } from './server-options.ts'
 import { createServerScratch, processIsAlive } from './server-scratch.ts'
 

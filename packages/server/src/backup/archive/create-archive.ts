@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { scratchError } from '../scratch-error.ts'
+import { scratchError } from '../../scratch/scratch-error.ts'
 import type { ArchiveWriter, FinishedArchive } from './archive.ts'
 import { BlockGzip } from './block-gzip.ts'
 import { tarBlock, tarHeader, tarPadding } from './tar-header.ts'

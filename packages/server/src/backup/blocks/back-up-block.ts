@@ -1,6 +1,6 @@
+import { ItemError, itemFields } from '../../item/item-error.ts'
 import type { BlockHooks } from '../hooks/block-hooks.ts'
 import { backUpItem } from '../items/back-up-item.ts'
-import { ItemError, itemFields } from '../items/item-error.ts'
 import type { ItemRun } from '../items/item-run.ts'
 import type { LoadedItem } from '../items/loaded-item.ts'
 import type { ItemBlock } from './build-blocks.ts'

@@ -1,9 +1,9 @@
-import { type GroupResource, groupResource } from '../item.ts'
+import type { BackupScope } from '../../filters/scope.ts'
+import { type GroupResource, groupResource } from '../../item/item.ts'
+import { ItemError, itemFields } from '../../item/item-error.ts'
+import type { BlockLane } from '../../workers/block-workers.ts'
 import { backUpItem } from '../items/back-up-item.ts'
-import { ItemError, itemFields } from '../items/item-error.ts'
 import type { ItemRun } from '../items/item-run.ts'
-import type { BackupScope } from '../scope/scope.ts'
-import type { BlockLane } from './block-workers.ts'
 
 const group = 'apiextensions.k8s.io'
 const resource = 'customresourcedefinitions'

@@ -1,7 +1,7 @@
 import type { DiscoveredResource } from '@lateen/kube'
-import { type GroupResource, groupResource } from '../item.ts'
-import { canBackUp } from '../scope/resource-names.ts'
-import type { ResourceScope } from '../scope/scope.ts'
+import { canBackUp } from '../../filters/resource-names.ts'
+import type { ResourceScope } from '../../filters/scope.ts'
+import { type GroupResource, groupResource } from '../../item/item.ts'
 
 /** A type to collect objects of, at one version. */
 export interface CollectedType {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createKubeClient, type KubeClient, type KubeError, type Logger } from '@lateen/kube'
-import { itemKey } from '../item.ts'
+import { itemKey } from '../../item/item.ts'
 import { resolveScope } from '../scope/resolve-scope.ts'
 import { collectItems } from './collect-items.ts'
 

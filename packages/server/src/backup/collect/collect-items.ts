@@ -1,16 +1,16 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { DiscoveredResource, DiscoveryFailure, EncodedObject, KubeClient, Logger } from '@lateen/kube'
-import { type CollectedItems, groupResource } from '../item.ts'
-import { canBackUp } from '../scope/resource-names.ts'
-import type { BackupScope, NamespaceFacts, ScopedType } from '../scope/scope.ts'
-import { scratchError } from '../scratch-error.ts'
+import { canBackUp } from '../../filters/resource-names.ts'
+import type { BackupScope, NamespaceFacts, ScopedType } from '../../filters/scope.ts'
+import { type CollectedItems, groupResource } from '../../item/item.ts'
+import { scratchError } from '../../scratch/scratch-error.ts'
+import { Spool } from '../../scratch/spool.ts'
+import { SpoolReader } from '../../scratch/spool-reader.ts'
 import { type CollectedType, chooseTypes } from './choose-types.ts'
 import { collectedItems, ItemTable } from './item-table.ts'
 import { listType } from './list-type.ts'
 import { type ListPlan, planLists } from './plan-lists.ts'
-import { Spool } from './spool.ts'
-import { SpoolReader } from './spool-reader.ts'
 
 /** What collecting needs. */
 export interface CollectOptions {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DiscoveredResource } from '@lateen/kube'
 import fc from 'fast-check'
-import { groupResource, itemKey } from '../item.ts'
+import { groupResource, itemKey } from '../../item/item.ts'
 import type { CollectedType } from './choose-types.ts'
 import { type FoundItem, ItemTable } from './item-table.ts'
 

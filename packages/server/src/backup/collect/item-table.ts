@@ -1,6 +1,6 @@
-import type { CollectedItem, CollectedItems, GroupResource, ItemRef } from '../item.ts'
+import type { CollectedItem, CollectedItems, GroupResource, ItemRef } from '../../item/item.ts'
+import type { SpoolPlace } from '../../scratch/spool-reader.ts'
 import type { CollectedType } from './choose-types.ts'
-import type { SpoolPlace } from './spool-reader.ts'
 
 /** An object that was found, as it goes into the table. */
 export interface FoundItem extends SpoolPlace {

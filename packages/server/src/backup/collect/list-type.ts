@@ -1,9 +1,9 @@
 import { labelNames } from '@lateen/api'
 import { type EncodedObject, isForbidden, type KubeClient, KubeError, type Logger } from '@lateen/kube'
+import type { Spool } from '../../scratch/spool.ts'
 import type { CollectedType } from './choose-types.ts'
 import type { ItemTable } from './item-table.ts'
 import type { ListPlan, NamespaceGroup } from './plan-lists.ts'
-import type { Spool } from './spool.ts'
 
 /** What listing one type needs. */
 export interface TypeListing {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { groupResource } from '../item.ts'
+import type { FineFilter, ScopedType } from '../../filters/scope.ts'
+import { groupResource } from '../../item/item.ts'
 import { resolveScope, type ScopeFacts } from '../scope/resolve-scope.ts'
-import type { FineFilter, ScopedType } from '../scope/scope.ts'
 import { planLists } from './plan-lists.ts'
 
 const pods = { groupResource: groupResource({ group: '', plural: 'pods' }), namespaced: true }

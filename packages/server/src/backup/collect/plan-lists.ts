@@ -1,4 +1,4 @@
-import type { BackupScope, ScopedType } from '../scope/scope.ts'
+import type { BackupScope, ScopedType } from '../../filters/scope.ts'
 
 /** Namespaces that are listed with the same selectors. Selectors are listed one after the other; none means all objects. */
 export interface NamespaceGroup {

@@ -1,8 +1,8 @@
 import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
-import type { HookCounter } from './hook-counter.ts'
-import { type HookPhase, hooksOf, type PodHook, type SpecHooks } from './pod-hooks.ts'
-import { HookError, runHook } from './run-hook.ts'
+import type { HookCounter } from '../../hooks/hook-counter.ts'
+import { type HookPhase, hooksOf, type PodHook, type SpecHooks } from '../../hooks/pod-hooks.ts'
+import { HookError, runHook } from '../../hooks/run-hook.ts'
 
 export interface BlockHooksOptions {
   client: KubeClient

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ResourceType, Unstructured } from '@lateen/kube'
-import { groupResource, type ItemRef } from '../item.ts'
-import type { BackupScope } from '../scope/scope.ts'
+import type { BackupScope } from '../../filters/scope.ts'
+import { groupResource, type ItemRef } from '../../item/item.ts'
 import { createInclusion } from './inclusion.ts'
 
 /** Takes namespace shop, all types but secrets and nodes, and of config maps those whose name starts with app. */

@@ -1,7 +1,7 @@
 import { labelNames } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource, ItemRef } from '../item.ts'
-import type { BackupScope, FineFilter } from '../scope/scope.ts'
+import type { BackupScope, FineFilter } from '../../filters/scope.ts'
+import type { GroupResource, ItemRef } from '../../item/item.ts'
 
 /** Why an item does not belong to the backup. */
 export type Exclusion = 'excludeLabel' | 'namespace' | 'resource' | 'name' | 'terminating'

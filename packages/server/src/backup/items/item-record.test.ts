@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ResourceType, Unstructured } from '@lateen/kube'
-import { groupResource, type ItemRef } from '../item.ts'
+import { groupResource, type ItemRef } from '../../item/item.ts'
 import { ItemRecord } from './item-record.ts'
 
 const podType: ResourceType<Unstructured> = {

@@ -1,5 +1,5 @@
-import type { GroupResource, ItemRef } from '../item.ts'
-import type { ListedObject } from '../report/resource-list.ts'
+import type { GroupResource, ItemRef } from '../../item/item.ts'
+import type { ListedObject } from '../../report/resource-list.ts'
 
 /** How far a backup has come. */
 export interface ItemProgress {

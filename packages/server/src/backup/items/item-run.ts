@@ -1,13 +1,13 @@
 import type { Backup } from '@lateen/api'
 import type { Clock, Logger } from '@lateen/kube'
 import type { BackupItemAction, ItemBlockAction } from '@lateen/plugin'
+import type { BackupOperation } from '../../item/item-operation.ts'
+import type { ActionTable } from '../../item/resolve-actions.ts'
 import type { ArchiveWriter } from '../archive/archive.ts'
 import type { VolumeWork } from '../volumes/volume-work.ts'
 import type { Inclusion } from './inclusion.ts'
-import type { BackupOperation } from './item-operation.ts'
 import type { ItemRecord } from './item-record.ts'
 import type { ItemSource } from './item-source.ts'
-import type { ActionTable } from './resolve-actions.ts'
 
 /** What all items of one running backup share. */
 export interface ItemRun {

@@ -6,9 +6,9 @@ import {
   type GroupResource,
   groupResource,
   type ItemRef,
-} from '../item.ts'
-import { ItemError, messageOf } from './item-error.ts'
-import { parseItem } from './item-json.ts'
+} from '../../item/item.ts'
+import { ItemError, messageOf } from '../../item/item-error.ts'
+import { parseItem } from '../../item/item-json.ts'
 import type { LoadedItem } from './loaded-item.ts'
 
 /** Where bodies come from: what was collected, else the API server. */

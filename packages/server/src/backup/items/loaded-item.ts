@@ -1,5 +1,5 @@
 import type { ActionItem } from '@lateen/plugin'
-import type { ItemRef } from '../item.ts'
+import type { ItemRef } from '../../item/item.ts'
 
 /** An object with its body. */
 export interface LoadedItem {

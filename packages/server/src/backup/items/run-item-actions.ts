@@ -1,10 +1,10 @@
 import { annotationNames } from '@lateen/api'
 import type { ActionItem, BackupItemAction, BackupItemResult, ResourceIdentifier } from '@lateen/plugin'
-import { ItemError, itemFields, messageOf } from './item-error.ts'
-import { newOperation } from './item-operation.ts'
+import { ItemError, itemFields, messageOf } from '../../item/item-error.ts'
+import { newOperation } from '../../item/item-operation.ts'
+import type { ResolvedAction } from '../../item/resolve-actions.ts'
 import type { ItemRun } from './item-run.ts'
 import type { LoadedItem } from './loaded-item.ts'
-import type { ResolvedAction } from './resolve-actions.ts'
 
 /** The action that takes snapshots of claims through CSI. */
 export const csiClaimAction = 'velero.io/csi-pvc-backupper'

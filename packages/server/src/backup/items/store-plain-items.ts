@@ -1,7 +1,7 @@
-import { itemPaths } from '../archive/item-paths.ts'
-import type { CollectedItem, CollectedItems } from '../item.ts'
+import type { CollectedItem, CollectedItems } from '../../item/item.ts'
+import { ItemError, itemFields, messageOf } from '../../item/item-error.ts'
+import { itemPaths } from '../../item/item-paths.ts'
 import { type Exclusion, exclusionMessages } from './inclusion.ts'
-import { ItemError, itemFields, messageOf } from './item-error.ts'
 import type { ItemRun } from './item-run.ts'
 
 /** Whether nothing but copying is to be done for the item: no action is for it, and it is not about volumes. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Backup, BackupSpec, BackupStorageLocation, VolumeSnapshotLocation } from '@lateen/api'
 import fc from 'fast-check'
-import { someResources } from '../scope/testing/some-resources.ts'
+import { someResources } from '../../filters/testing/some-resources.ts'
 import { type BackupDefaults, type BackupFacts, prepareBackup } from './prepare-backup.ts'
 
 const minute = 60_000

@@ -14,9 +14,9 @@ import {
   validLabelValue,
 } from '@lateen/api'
 import type { DiscoveredResource } from '@lateen/kube'
-import type { ResourcePolicies } from '../scope/policies/resource-policies.ts'
-import { resourceResolver } from '../scope/resource-names.ts'
-import type { ScopeWarning } from '../scope/scope.ts'
+import type { ResourcePolicies } from '../../filters/policies/resource-policies.ts'
+import { resourceResolver } from '../../filters/resource-names.ts'
+import type { ScopeWarning } from '../../filters/scope.ts'
 import { chooseSnapshotLocations } from './choose-snapshot-locations.ts'
 import { chooseStorageLocation } from './choose-storage-location.ts'
 import { prepareFilters } from './prepare-filters.ts'

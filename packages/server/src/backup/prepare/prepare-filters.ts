@@ -1,8 +1,8 @@
 import type { BackupSpec } from '@lateen/api'
-import { excludedUnlessNamed } from '../scope/excluded-unless-named.ts'
-import type { ResolveResource } from '../scope/resource-names.ts'
+import { excludedUnlessNamed } from '../../filters/excluded-unless-named.ts'
+import type { ResolveResource } from '../../filters/resource-names.ts'
+import { listProblems, namespaceListProblems, scopedListProblems } from '../../filters/validate-lists.ts'
 import { usesOldFilters, usesScopedFilters } from '../scope/resource-scope.ts'
-import { listProblems, namespaceListProblems, scopedListProblems } from './validate-lists.ts'
 
 /** The lists of a spec as they are used, and what is wrong with them. */
 export interface PreparedFilters {

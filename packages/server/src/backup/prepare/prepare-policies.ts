@@ -1,8 +1,8 @@
 import type { Backup } from '@lateen/api'
-import { InvalidPoliciesError, parsePolicies } from '../scope/policies/parse-policies.ts'
-import { type ResourcePolicies, withGlobalVolumePolicies } from '../scope/policies/resource-policies.ts'
+import { InvalidPoliciesError, parsePolicies } from '../../filters/policies/parse-policies.ts'
+import { type ResourcePolicies, withGlobalVolumePolicies } from '../../filters/policies/resource-policies.ts'
+import type { ScopeWarning } from '../../filters/scope.ts'
 import { usesOldFilters } from '../scope/resource-scope.ts'
-import type { ScopeWarning } from '../scope/scope.ts'
 
 /** The data of a ConfigMap; undefined when it does not exist. */
 type ConfigMapData = Readonly<Record<string, string>> | undefined

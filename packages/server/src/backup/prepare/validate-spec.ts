@@ -1,6 +1,6 @@
 import { type BackupHooks, BackupKind, type BackupSpec, checkValue, type LabelSelector } from '@lateen/api'
-import { compileGlob, InvalidPatternError } from '../scope/glob.ts'
-import { InvalidSelectorError, selectorOf } from '../scope/label-selector.ts'
+import { compileGlob, InvalidPatternError } from '../../filters/glob.ts'
+import { InvalidSelectorError, selectorOf } from '../../filters/label-selector.ts'
 
 /** Where a spec does not match its schema, durations included. */
 export function schemaErrors(spec: BackupSpec): string[] {

@@ -1,8 +1,8 @@
 import type { BackupSpec } from '@lateen/api'
 import type { DiscoveredResource } from '@lateen/kube'
-import { type GroupResource, groupResource } from '../item.ts'
-import type { ResolveResource } from './resource-names.ts'
-import type { BackupScope, ScopeWarning } from './scope.ts'
+import type { ResolveResource } from '../../filters/resource-names.ts'
+import type { BackupScope, ScopeWarning } from '../../filters/scope.ts'
+import { type GroupResource, groupResource } from '../../item/item.ts'
 
 /** What `resolveOrder` goes by. */
 export interface OrderFacts {

@@ -1,5 +1,5 @@
 import type { Backup } from '@lateen/api'
-import { resolveNamespaces } from './namespace-scope.ts'
+import { resolveNamespaces } from '../../filters/namespace-scope.ts'
 
 /**
  * Whether two backups take a namespace in common, of those that exist. A backup whose patterns cannot be read

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BackupSpec } from '@lateen/api'
-import { parsePolicies } from './policies/parse-policies.ts'
+import { parsePolicies } from '../../filters/policies/parse-policies.ts'
+import { resourceResolver } from '../../filters/resource-names.ts'
+import type { NamespaceFacts, ScopedType } from '../../filters/scope.ts'
+import { someResources } from '../../filters/testing/some-resources.ts'
 import { resolveScope } from './resolve-scope.ts'
-import { resourceResolver } from './resource-names.ts'
-import type { NamespaceFacts, ScopedType } from './scope.ts'
-import { someResources } from './testing/some-resources.ts'
 
 const resolve = resourceResolver(someResources)
 

@@ -1,14 +1,20 @@
 import type { Backup, BackupSpec } from '@lateen/api'
 import type { DiscoveredResource } from '@lateen/kube'
-import { isExcludedUnlessNamed } from './excluded-unless-named.ts'
-import { type FineFilters, resolveFineFilters } from './fine-filters.ts'
-import { effectiveSelectors, type Selector } from './label-selector.ts'
-import { resolveNamespaces } from './namespace-scope.ts'
+import { isExcludedUnlessNamed } from '../../filters/excluded-unless-named.ts'
+import { type FineFilters, resolveFineFilters } from '../../filters/fine-filters.ts'
+import { effectiveSelectors, type Selector } from '../../filters/label-selector.ts'
+import { resolveNamespaces } from '../../filters/namespace-scope.ts'
+import type { ResourcePolicies } from '../../filters/policies/resource-policies.ts'
+import { type ResolveResource, resourceResolver } from '../../filters/resource-names.ts'
+import type {
+  BackupScope,
+  NamespaceFacts,
+  NamespaceScope,
+  ResourceScope,
+  ScopeWarning,
+} from '../../filters/scope.ts'
 import { resolveOrder } from './ordered-resources.ts'
-import type { ResourcePolicies } from './policies/resource-policies.ts'
-import { type ResolveResource, resourceResolver } from './resource-names.ts'
 import { resolveResources } from './resource-scope.ts'
-import type { BackupScope, NamespaceFacts, NamespaceScope, ResourceScope, ScopeWarning } from './scope.ts'
 
 /** What a scope is made from. */
 export interface ScopeFacts {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BackupSpec } from '@lateen/api'
 import fc from 'fast-check'
-import type { GroupResource } from '../item.ts'
-import type { IncludeExcludePolicy } from './policies/resource-policies.ts'
-import { resourceResolver } from './resource-names.ts'
+import type { IncludeExcludePolicy } from '../../filters/policies/resource-policies.ts'
+import { resourceResolver } from '../../filters/resource-names.ts'
+import type { ScopedType } from '../../filters/scope.ts'
+import { someResources } from '../../filters/testing/some-resources.ts'
+import type { GroupResource } from '../../item/item.ts'
 import { resolveResources, usesOldFilters, usesScopedFilters } from './resource-scope.ts'
-import type { ScopedType } from './scope.ts'
-import { someResources } from './testing/some-resources.ts'
 
 const resolve = resourceResolver(someResources)
 

@@ -1,9 +1,9 @@
 import type { BackupSpec } from '@lateen/api'
-import { isExcludedUnlessNamed } from './excluded-unless-named.ts'
-import { createNameFilter, type NameFilter } from './name-filter.ts'
-import type { IncludeExcludePolicy } from './policies/resource-policies.ts'
-import { type ResolveResource, resourceFilter } from './resource-names.ts'
-import type { NamespaceScope, ResourceScope, ScopedType } from './scope.ts'
+import { isExcludedUnlessNamed } from '../../filters/excluded-unless-named.ts'
+import { createNameFilter, type NameFilter } from '../../filters/name-filter.ts'
+import type { IncludeExcludePolicy } from '../../filters/policies/resource-policies.ts'
+import { type ResolveResource, resourceFilter } from '../../filters/resource-names.ts'
+import type { NamespaceScope, ResourceScope, ScopedType } from '../../filters/scope.ts'
 
 const namespacesResource = 'namespaces'
 

@@ -1,5 +1,5 @@
 import { annotationNames } from '@lateen/api'
-import type { VolumeActionType } from '../scope/policies/volume-policy.ts'
+import type { VolumeActionType } from '../../filters/policies/volume-policy.ts'
 
 /** A volume of a pod, as its spec has it. */
 export interface PodVolume {

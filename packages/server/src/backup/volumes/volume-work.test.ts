@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BackupItemAction } from '@lateen/plugin'
+import type { PodVolumeBackups, PodVolumesBegun } from '../../volumes/volume-backup.ts'
 import { createMemoryRun } from '../blocks/testing/memory-run.ts'
 import { backUpItem } from '../items/back-up-item.ts'
-import type { PodVolumeBackups, PodVolumesBegun } from './volume-backup.ts'
 
 const signal = new AbortController().signal
 

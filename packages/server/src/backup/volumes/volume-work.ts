@@ -1,9 +1,17 @@
 import type { Backup, PodVolumeBackup } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../item.ts'
-import { ItemError, messageOf } from '../items/item-error.ts'
+import type { VolumeActionType } from '../../filters/policies/volume-policy.ts'
+import type { GroupResource } from '../../item/item.ts'
+import { ItemError, messageOf } from '../../item/item-error.ts'
+import { type SkippedVolume, SkippedVolumes } from '../../volumes/skipped-volumes.ts'
+import type { NativeSnapshot, VolumeBackup } from '../../volumes/volume-backup.ts'
+import {
+  type StoredVolume,
+  skippedVolumeInfos,
+  storedVolumeOf,
+  type VolumeInfo,
+} from '../../volumes/volume-info.ts'
 import type { ItemSource } from '../items/item-source.ts'
-import type { VolumeActionType } from '../scope/policies/volume-policy.ts'
 import type { ClaimPods } from './claim-pods.ts'
 import {
   decideByAnnotation,
@@ -13,9 +21,6 @@ import {
   type VolumeDecision,
   type VolumeSettings,
 } from './decide-volume.ts'
-import { type SkippedVolume, SkippedVolumes } from './skipped-volumes.ts'
-import type { NativeSnapshot, VolumeBackup } from './volume-backup.ts'
-import { type StoredVolume, skippedVolumeInfos, storedVolumeOf, type VolumeInfo } from './volume-info.ts'
 
 /** A volume, as far as volume policies look at it. */
 export interface PolicyVolume {

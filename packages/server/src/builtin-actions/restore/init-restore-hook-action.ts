@@ -3,8 +3,8 @@ import {
   type InitContainer,
   initContainersOf,
   withInitContainers,
-} from '../../restore/hooks/init-containers.ts'
-import { specHooksOf } from '../../restore/hooks/spec-hooks.ts'
+} from '../../hooks/restore-init-containers.ts'
+import { specHooksOf } from '../../hooks/restore-spec-hooks.ts'
 
 interface Pod extends ActionItem {
   spec?: { initContainers?: InitContainer[] | null }

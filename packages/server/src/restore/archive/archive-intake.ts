@@ -1,4 +1,4 @@
-import type { Spool } from '../../backup/collect/spool.ts'
+import type { Spool } from '../../scratch/spool.ts'
 import { ArchiveError, quoted } from './archive-error.ts'
 import type { ArchiveLimits } from './archive-limits.ts'
 import type { Catalogue } from './catalogue.ts'

@@ -1,4 +1,4 @@
-import type { GroupResource, ItemRef } from '../../backup/item.ts'
+import type { GroupResource, ItemRef } from '../../item/item.ts'
 
 /** A version in which objects of a type were stored. */
 export interface ArchivedVersion {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { itemPaths } from '../../backup/archive/item-paths.ts'
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
+import { itemPaths } from '../../item/item-paths.ts'
 import { entryKey, parseItemPath } from './entry-path.ts'
 
 const limits = { pathBytes: 100, pathDepth: 8 }

@@ -1,4 +1,4 @@
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
 import { ArchiveError, quoted } from './archive-error.ts'
 import type { ArchiveLimits } from './archive-limits.ts'
 

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { Spool } from '../../backup/collect/spool.ts'
-import { SpoolReader } from '../../backup/collect/spool-reader.ts'
+import { Spool } from '../../scratch/spool.ts'
+import { SpoolReader } from '../../scratch/spool-reader.ts'
 import { ArchiveError } from './archive-error.ts'
 import { ArchiveIntake } from './archive-intake.ts'
 import { type ArchiveLimits, defaultArchiveLimits } from './archive-limits.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { GroupResource } from '../../backup/item.ts'
-import { serializeItem } from '../../backup/items/item-json.ts'
+import type { GroupResource } from '../../item/item.ts'
+import { serializeItem } from '../../item/item-json.ts'
 import type { ArchivedItem, BackupArchive } from './backup-archive.ts'
 import { readObject } from './read-object.ts'
 

@@ -1,6 +1,6 @@
 import type { ActionItem } from '@lateen/plugin'
-import { itemPaths } from '../../backup/archive/item-paths.ts'
-import { parseItem } from '../../backup/items/item-json.ts'
+import { parseItem } from '../../item/item-json.ts'
+import { itemPaths } from '../../item/item-paths.ts'
 import type { ArchivedItem, BackupArchive } from './backup-archive.ts'
 
 /** An object of an archive that cannot be used. The others can. */

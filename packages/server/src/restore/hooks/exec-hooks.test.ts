@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ActionItem } from '@lateen/plugin'
+import { specHooksOf } from '../../hooks/restore-spec-hooks.ts'
 import { execHooksOf } from './exec-hooks.ts'
-import { specHooksOf } from './spec-hooks.ts'
 
 const pod = (metadata: object = {}): ActionItem => ({
   apiVersion: 'v1',

@@ -1,13 +1,8 @@
 import { durationMilliseconds, type RestoreHook, restoreExecHookAnnotationNames } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import {
-  commandOf,
-  defaultHookTimeoutMs,
-  type HookWarning,
-  type PodHook,
-} from '../../backup/hooks/pod-hooks.ts'
+import { commandOf, defaultHookTimeoutMs, type HookWarning, type PodHook } from '../../hooks/pod-hooks.ts'
+import type { SpecHooks } from '../../hooks/restore-spec-hooks.ts'
 import { longestTimerMs } from './alarm.ts'
-import type { SpecHooks } from './spec-hooks.ts'
 
 /** A command to run in a restored pod once its container is up. */
 export interface RestoreExecHook extends PodHook {

@@ -1,4 +1,4 @@
-import type { ResultList, Results } from '../../backup/report/report.ts'
+import type { ResultList, Results } from '../../report/report.ts'
 
 /** The messages of both, those of the first before those of the other. */
 export function mergeResults(first: Results, other: Results): Results {

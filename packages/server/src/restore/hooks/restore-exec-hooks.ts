@@ -1,12 +1,12 @@
 import { goDurationOf, type HookStatus, type Restore } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import { HookCounter } from '../../backup/hooks/hook-counter.ts'
-import type { Results } from '../../backup/report/report.ts'
+import { HookCounter } from '../../hooks/hook-counter.ts'
+import { type SpecHooks, specHooksOf } from '../../hooks/restore-spec-hooks.ts'
+import type { Results } from '../../report/report.ts'
 import { RestoreReport } from '../items/restore-report.ts'
 import { setAlarm } from './alarm.ts'
 import { execHooksOf } from './exec-hooks.ts'
 import { type HookedPod, type PodHooksPorts, runPodHooks } from './run-pod-hooks.ts'
-import { type SpecHooks, specHooksOf } from './spec-hooks.ts'
 
 export interface RestoreExecHooksOptions extends PodHooksPorts {
   restore: Restore

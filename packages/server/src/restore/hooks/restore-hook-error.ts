@@ -1,5 +1,5 @@
 import { goDurationOf } from '@lateen/api'
-import { messageOf } from '../../backup/items/item-error.ts'
+import { messageOf } from '../../item/item-error.ts'
 import type { RestoreExecHook } from './exec-hooks.ts'
 
 export type RestoreHookErrorCode = 'RESTORE_HOOK_FAILED' | 'RESTORE_HOOK_EXPIRED' | 'RESTORE_HOOK_NOT_RUN'

@@ -7,7 +7,7 @@ import {
   type ResourceClient,
   type WatchOptions,
 } from '@lateen/kube'
-import { runHook } from '../../backup/hooks/run-hook.ts'
+import { runHook } from '../../hooks/run-hook.ts'
 import { setAlarm } from './alarm.ts'
 import type { RestoreExecHook } from './exec-hooks.ts'
 import { byContainer, longestWaitMs, nextPodStep, podType, type WatchedPod } from './next-pod-step.ts'

@@ -1,4 +1,4 @@
-import { groupResource } from '../../backup/item.ts'
+import { groupResource } from '../../item/item.ts'
 import { reasons } from './item-outcome.ts'
 import { type MappedNamespace, namespaceFailure } from './namespaces.ts'
 import type { RestoreRun } from './restore-run.ts'

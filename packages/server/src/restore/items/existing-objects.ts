@@ -1,6 +1,6 @@
 import { KubeError, type Logger } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
-import { parseItem } from '../../backup/items/item-json.ts'
+import { parseItem } from '../../item/item-json.ts'
 import type { RestoreSink, SinkTarget } from '../sink/sink.ts'
 
 export interface ExistingObjectsOptions {

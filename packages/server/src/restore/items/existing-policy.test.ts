@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ActionItem } from '@lateen/plugin'
-import { groupResource } from '../../backup/item.ts'
+import { groupResource } from '../../item/item.ts'
 import {
   decideExisting,
   type ExistingPolicy,

@@ -1,6 +1,6 @@
 import { lateenAnnotation, type Restore } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
 import { type MergePatch, mergePatchBetween } from './merge-patch.ts'
 import { mergeServiceAccount } from './merge-service-account.ts'
 import { addRestoreLabels, labelMapOf, type RestoreLabels } from './reset-object.ts'

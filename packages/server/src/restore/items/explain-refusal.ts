@@ -1,5 +1,5 @@
 import { KubeError } from '@lateen/kube'
-import { messageOf } from '../../backup/items/item-error.ts'
+import { messageOf } from '../../item/item-error.ts'
 
 /** Why the API server did not take an object, in its own words, and what can be done. */
 export interface Refusal {

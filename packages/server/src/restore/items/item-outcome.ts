@@ -1,6 +1,6 @@
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../../backup/item.ts'
-import { messageOf, type NamedItem } from '../../backup/items/item-error.ts'
+import type { GroupResource } from '../../item/item.ts'
+import { messageOf, type NamedItem } from '../../item/item-error.ts'
 import type { ItemResult } from './restore-record.ts'
 import type { RestoreRun } from './restore-run.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseItem } from '../../backup/items/item-json.ts'
+import { parseItem } from '../../item/item-json.ts'
 import { mergePatchBetween } from './merge-patch.ts'
 import { sameJson } from './same-json.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { groupResource } from '../../backup/item.ts'
+import { groupResource } from '../../item/item.ts'
 import { isCompleted, isMirrorPod } from './never-restored.ts'
 
 const pods = groupResource({ group: '', plural: 'pods' })

@@ -1,5 +1,5 @@
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
 
 interface Finished extends ActionItem {
   status?: { phase?: string; completionTime?: string }

@@ -1,5 +1,5 @@
 import { isAlreadyExists } from '@lateen/kube'
-import { messageOf } from '../../backup/items/item-error.ts'
+import { messageOf } from '../../item/item-error.ts'
 import type { SinkAnswer } from '../sink/sink.ts'
 import { explainRefusal } from './explain-refusal.ts'
 import { failWithError, failWithWarning, type ItemOutcome, itemId, reasons } from './item-outcome.ts'

@@ -1,6 +1,6 @@
 import type { ResourceType, Unstructured } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
-import { type GroupResource, groupResource } from '../../backup/item.ts'
+import { type GroupResource, groupResource } from '../../item/item.ts'
 import type { SinkTarget } from '../sink/sink.ts'
 import { type ItemInHand, itemId, placeOf } from './item-outcome.ts'
 import { type OwnersPlan, planOwners } from './managed-fields.ts'

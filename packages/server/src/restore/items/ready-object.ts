@@ -1,5 +1,5 @@
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
 import { createSurely } from '../sink/create-surely.ts'
 import type { SinkAnswer, SinkTarget } from '../sink/sink.ts'
 import type { ItemInHand, ItemOutcome } from './item-outcome.ts'

@@ -1,4 +1,4 @@
-import { describeItem, type NamedItem } from '../../backup/items/item-error.ts'
+import { describeItem, type NamedItem } from '../../item/item-error.ts'
 
 export type RestoreItemErrorCode =
   | 'ITEM_UNREADABLE'

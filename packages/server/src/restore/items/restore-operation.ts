@@ -1,6 +1,6 @@
 import { formatTime, type Restore } from '@lateen/api'
 import type { ResourceIdentifier } from '@lateen/plugin'
-import type { StoredIdentifier } from '../../backup/items/item-operation.ts'
+import type { StoredIdentifier } from '../../item/item-operation.ts'
 
 /** Long work that a restore action began for an object: an entry of `restore-<name>-itemoperations.json.gz`. */
 export interface RestoreOperation {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { groupResource } from '../../backup/item.ts'
+import { groupResource } from '../../item/item.ts'
 import { type ItemResult, type RecordEntry, RestoreRecord } from './restore-record.ts'
 
 const pods = groupResource({ group: '', plural: 'pods' })

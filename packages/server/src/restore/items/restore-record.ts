@@ -1,5 +1,5 @@
-import type { GroupResource } from '../../backup/item.ts'
-import type { ResourceList } from '../../backup/report/resource-list.ts'
+import type { GroupResource } from '../../item/item.ts'
+import type { ResourceList } from '../../report/resource-list.ts'
 import type { RestoreAction, RestoredItem } from './restored-item.ts'
 
 /** An object by where it goes. Kinds keep objects apart that an action turned into others. */

@@ -1,6 +1,6 @@
 import type { Logger } from '@lateen/kube'
-import type { ResultList, Results } from '../../backup/report/report.ts'
-import { errorText, longestResults } from '../../backup/report/results.ts'
+import type { ResultList, Results } from '../../report/report.ts'
+import { errorText, longestResults } from '../../report/results.ts'
 
 /** Where a warning or an error belongs. */
 export type ReportPlace =

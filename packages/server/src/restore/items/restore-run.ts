@@ -1,7 +1,7 @@
 import type { Restore } from '@lateen/api'
 import type { Logger } from '@lateen/kube'
 import type { RestoreItemAction } from '@lateen/plugin'
-import type { ActionTable } from '../../backup/items/resolve-actions.ts'
+import type { ActionTable } from '../../item/resolve-actions.ts'
 import type { RestoredClaim, RestorePorts } from '../restore-request.ts'
 import type { RestoreScope } from '../scope/restore-scope.ts'
 import type { RestoreVolumes } from '../volumes/restore-volumes.ts'

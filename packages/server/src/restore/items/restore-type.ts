@@ -1,5 +1,5 @@
-import type { BlockLane } from '../../backup/blocks/block-workers.ts'
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
+import type { BlockLane } from '../../workers/block-workers.ts'
 import type { ArchivedItem } from '../archive/backup-archive.ts'
 import { readObject } from '../archive/read-object.ts'
 import { ensureNamespace } from './ensure-namespace.ts'

@@ -1,5 +1,5 @@
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
 
 /** What a restore did about an object. The words of the resource list, of plans and of reports. */
 export const restoreActions = ['created', 'updated', 'skipped', 'failed'] as const

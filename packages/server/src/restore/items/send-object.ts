@@ -1,7 +1,7 @@
 import type { OwnerReference } from '@lateen/api'
 import { isConflict } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
-import { messageOf } from '../../backup/items/item-error.ts'
+import { messageOf } from '../../item/item-error.ts'
 import { awaitEstablished, type Definition } from './definitions.ts'
 import { asError, type ItemInHand, type ItemOutcome, placeOf } from './item-outcome.ts'
 import { placeObject } from './place-object.ts'

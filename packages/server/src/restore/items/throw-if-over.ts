@@ -1,5 +1,5 @@
 import { KubeError } from '@lateen/kube'
-import { ScratchError } from '../../backup/scratch-error.ts'
+import { ScratchError } from '../../scratch/scratch-error.ts'
 
 /**
  * Whether an error is not about one object but ends the restore: it was stopped, the API server is away for longer than anyone

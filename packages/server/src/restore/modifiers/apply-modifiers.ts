@@ -1,5 +1,5 @@
 import type { ActionItem } from '@lateen/plugin'
-import { describeItem, messageOf } from '../../backup/items/item-error.ts'
+import { describeItem, messageOf } from '../../item/item-error.ts'
 import { isJsonObject } from '../items/same-json.ts'
 import type { ItemToModify } from '../restore-request.ts'
 import { copyJson, type JsonObject } from './copy-json.ts'

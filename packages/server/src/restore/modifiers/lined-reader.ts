@@ -1,4 +1,4 @@
-import { FieldReader } from '../../backup/scope/policies/field-reader.ts'
+import { FieldReader } from '../../filters/policies/field-reader.ts'
 import type { YamlText } from './yaml-text.ts'
 
 /** Part of Node since 22, and of the language, but not yet of the compiler's library. */

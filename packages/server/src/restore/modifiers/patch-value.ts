@@ -1,4 +1,4 @@
-import { parseItem } from '../../backup/items/item-json.ts'
+import { parseItem } from '../../item/item-json.ts'
 
 /** What the text of a value means, or why it means nothing. */
 export type PatchValue = { readonly value: unknown } | { readonly problem: string }

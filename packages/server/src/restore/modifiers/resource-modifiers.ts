@@ -1,4 +1,4 @@
-import type { Selector } from '../../backup/scope/label-selector.ts'
+import type { Selector } from '../../filters/label-selector.ts'
 import type { JsonObject } from './copy-json.ts'
 import type { JsonOperation } from './json-patch.ts'
 

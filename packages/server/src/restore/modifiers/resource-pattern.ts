@@ -1,4 +1,4 @@
-import { compileGlob } from '../../backup/scope/glob.ts'
+import { compileGlob } from '../../filters/glob.ts'
 import { compileGoRegexp, type TextTest } from './go-regexp.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { DiscoveredResource } from '@lateen/kube'
-import { type GroupResource, groupResource } from '../../backup/item.ts'
+import { type GroupResource, groupResource } from '../../item/item.ts'
 import type { ArchivedType } from '../archive/backup-archive.ts'
 import { byKubePriority } from './kube-version.ts'
 import type { VersionPriorities } from './version-priorities.ts'

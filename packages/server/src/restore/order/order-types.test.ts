@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { GroupResource } from '../../backup/item.ts'
-import { resourceResolver } from '../../backup/scope/resource-names.ts'
-import { someResources } from '../../backup/scope/testing/some-resources.ts'
+import { resourceResolver } from '../../filters/resource-names.ts'
+import { someResources } from '../../filters/testing/some-resources.ts'
+import type { GroupResource } from '../../item/item.ts'
 import { orderTypes } from './order-types.ts'
 import { defaultPriorities, type Priorities } from './priorities.ts'
 

@@ -1,5 +1,5 @@
-import type { GroupResource } from '../../backup/item.ts'
-import type { ResolveResource } from '../../backup/scope/resource-names.ts'
+import type { ResolveResource } from '../../filters/resource-names.ts'
+import type { GroupResource } from '../../item/item.ts'
 import type { ArchivedType } from '../archive/backup-archive.ts'
 import type { Priorities } from './priorities.ts'
 import type { Tier, TierLevel } from './tier.ts'

@@ -1,4 +1,4 @@
-import type { GroupResource } from '../../backup/item.ts'
+import type { GroupResource } from '../../item/item.ts'
 
 /** Where a type stands in the list of priorities. */
 export type TierLevel = 'high' | 'other' | 'low'

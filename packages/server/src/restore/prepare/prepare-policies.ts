@@ -1,11 +1,11 @@
 import type { Restore } from '@lateen/api'
-import { InvalidPoliciesError, parsePolicies } from '../../backup/scope/policies/parse-policies.ts'
+import { InvalidPoliciesError, parsePolicies } from '../../filters/policies/parse-policies.ts'
 import {
   isCatchAll,
   type ResourceFilter,
   type ResourcePolicies,
-} from '../../backup/scope/policies/resource-policies.ts'
-import type { ResolveResource } from '../../backup/scope/resource-names.ts'
+} from '../../filters/policies/resource-policies.ts'
+import type { ResolveResource } from '../../filters/resource-names.ts'
 
 /** What `prepareRestorePolicies` works on. */
 export interface RestorePoliciesOptions {

@@ -9,7 +9,7 @@ import type {
   RestoreSpec,
 } from '@lateen/api'
 import fc from 'fast-check'
-import { someResources } from '../../backup/scope/testing/some-resources.ts'
+import { someResources } from '../../filters/testing/some-resources.ts'
 import { type PreparedRestore, prepareRestore, type RestoreFacts } from './prepare-restore.ts'
 
 const namespace = 'velero'

@@ -9,8 +9,8 @@ import {
   type RestoreSpec,
 } from '@lateen/api'
 import type { DiscoveredResource } from '@lateen/kube'
-import type { ResourcePolicies } from '../../backup/scope/policies/resource-policies.ts'
-import { resourceResolver } from '../../backup/scope/resource-names.ts'
+import type { ResourcePolicies } from '../../filters/policies/resource-policies.ts'
+import { resourceResolver } from '../../filters/resource-names.ts'
 import { type BackupChoices, chooseBackup } from './choose-backup.ts'
 import { nonRestorableResources } from './non-restorable.ts'
 import { prepareRestorePolicies } from './prepare-policies.ts'

@@ -1,5 +1,5 @@
 import type { RestoreSpec } from '@lateen/api'
-import { createNameFilter } from '../../backup/scope/name-filter.ts'
+import { createNameFilter } from '../../filters/name-filter.ts'
 
 const maxLength = 63
 const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/

@@ -1,7 +1,7 @@
 import { checkValue, type LabelSelector, type Restore, RestoreKind, type RestoreSpec } from '@lateen/api'
-import { listProblems } from '../../backup/prepare/validate-lists.ts'
-import { compileGlob, InvalidPatternError } from '../../backup/scope/glob.ts'
-import { InvalidSelectorError, selectorOf } from '../../backup/scope/label-selector.ts'
+import { compileGlob, InvalidPatternError } from '../../filters/glob.ts'
+import { InvalidSelectorError, selectorOf } from '../../filters/label-selector.ts'
+import { listProblems } from '../../filters/validate-lists.ts'
 import { existingPolicyAnnotation } from '../items/existing-policy.ts'
 import { nonRestorableResources } from './non-restorable.ts'
 

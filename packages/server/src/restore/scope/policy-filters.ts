@@ -1,13 +1,13 @@
-import { compileGlob, type Glob } from '../../backup/scope/glob.ts'
-import { effectiveSelectors, type Selector } from '../../backup/scope/label-selector.ts'
-import { createNameFilter } from '../../backup/scope/name-filter.ts'
-import { isPattern } from '../../backup/scope/namespace-scope.ts'
+import { compileGlob, type Glob } from '../../filters/glob.ts'
+import { effectiveSelectors, type Selector } from '../../filters/label-selector.ts'
+import { createNameFilter } from '../../filters/name-filter.ts'
+import { isPattern } from '../../filters/namespace-scope.ts'
 import {
   isCatchAll,
   type ResourceFilter,
   type ResourcePolicies,
-} from '../../backup/scope/policies/resource-policies.ts'
-import type { ResolveResource } from '../../backup/scope/resource-names.ts'
+} from '../../filters/policies/resource-policies.ts'
+import type { ResolveResource } from '../../filters/resource-names.ts'
 import type { ItemPlace } from './restore-scope.ts'
 
 /** What a policy says about objects of one kind. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RestoreSpec } from '@lateen/api'
-import type { GroupResource } from '../../backup/item.ts'
-import { parsePolicies } from '../../backup/scope/policies/parse-policies.ts'
-import { someResources } from '../../backup/scope/testing/some-resources.ts'
+import { parsePolicies } from '../../filters/policies/parse-policies.ts'
+import { someResources } from '../../filters/testing/some-resources.ts'
+import type { GroupResource } from '../../item/item.ts'
 import { resolveRestoreScope } from './resolve-restore-scope.ts'
 import type { Exclusion, ItemPlace, RestoreScope } from './restore-scope.ts'
 

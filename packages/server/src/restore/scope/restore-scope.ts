@@ -1,5 +1,5 @@
-import type { GroupResource, ItemRef } from '../../backup/item.ts'
-import type { ScopeWarning } from '../../backup/scope/scope.ts'
+import type { ScopeWarning } from '../../filters/scope.ts'
+import type { GroupResource, ItemRef } from '../../item/item.ts'
 
 /** Why an object of a backup is not restored. */
 export type Exclusion =

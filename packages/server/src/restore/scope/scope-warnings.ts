@@ -1,7 +1,7 @@
 import type { RestoreSpec } from '@lateen/api'
-import type { NameFilter } from '../../backup/scope/name-filter.ts'
-import type { ResolveResource } from '../../backup/scope/resource-names.ts'
-import type { ScopeWarning } from '../../backup/scope/scope.ts'
+import type { NameFilter } from '../../filters/name-filter.ts'
+import type { ResolveResource } from '../../filters/resource-names.ts'
+import type { ScopeWarning } from '../../filters/scope.ts'
 import type { BackupArchive } from '../archive/backup-archive.ts'
 
 /** What `scopeWarnings` looks at. */

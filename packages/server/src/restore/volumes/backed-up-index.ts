@@ -1,7 +1,7 @@
 import { annotationNames, type PodVolumeBackup } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import type { NativeSnapshot } from '../../backup/volumes/volume-backup.ts'
-import type { VolumeInfo } from '../../backup/volumes/volume-info.ts'
+import type { NativeSnapshot } from '../../volumes/volume-backup.ts'
+import type { VolumeInfo } from '../../volumes/volume-info.ts'
 import type { BackedUpVolumes } from './volume-restore.ts'
 
 interface VolumeSnapshot extends ActionItem {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { NativeSnapshot } from '../../backup/volumes/volume-backup.ts'
-import type { VolumeInfo } from '../../backup/volumes/volume-info.ts'
+import type { NativeSnapshot } from '../../volumes/volume-backup.ts'
+import type { VolumeInfo } from '../../volumes/volume-info.ts'
 import { decideVolume, type VolumeFacts } from './decide-volume.ts'
 
 const snapshot: NativeSnapshot = {

@@ -1,6 +1,6 @@
 import type { ActionItem } from '@lateen/plugin'
-import type { NativeSnapshot } from '../../backup/volumes/volume-backup.ts'
-import type { VolumeInfo } from '../../backup/volumes/volume-info.ts'
+import type { NativeSnapshot } from '../../volumes/volume-backup.ts'
+import type { VolumeInfo } from '../../volumes/volume-info.ts'
 
 /** What becomes of a PersistentVolume of a backup. */
 export type VolumeStep =

@@ -1,7 +1,7 @@
 import type { Backup, PodVolumeBackup, Restore } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import type { NativeSnapshot, Unavailable } from '../../backup/volumes/volume-backup.ts'
-import type { VolumeInfo } from '../../backup/volumes/volume-info.ts'
+import type { NativeSnapshot, Unavailable } from '../../volumes/volume-backup.ts'
+import type { VolumeInfo } from '../../volumes/volume-info.ts'
 
 /** What the files of a backup say about the data of its volumes. */
 export interface BackedUpVolumes {

@@ -7,16 +7,22 @@ import type {
   Registered,
   ResourceIdentifier,
 } from '@lateen/plugin'
-import { type CollectedItem, type CollectedItems, groupResource, type ItemRef, itemKey } from '../../item.ts'
+import type { BackupScope } from '../../../filters/scope.ts'
+import {
+  type CollectedItem,
+  type CollectedItems,
+  groupResource,
+  type ItemRef,
+  itemKey,
+} from '../../../item/item.ts'
+import { resolveActions } from '../../../item/resolve-actions.ts'
+import type { VolumeBackup } from '../../../volumes/volume-backup.ts'
+import { noVolumeBackup } from '../../../volumes/volume-backup.ts'
 import { createInclusion } from '../../items/inclusion.ts'
 import { ItemRecord } from '../../items/item-record.ts'
 import type { ItemRun } from '../../items/item-run.ts'
 import type { ItemSource } from '../../items/item-source.ts'
 import type { LoadedItem } from '../../items/loaded-item.ts'
-import { resolveActions } from '../../items/resolve-actions.ts'
-import type { BackupScope } from '../../scope/scope.ts'
-import type { VolumeBackup } from '../../volumes/volume-backup.ts'
-import { noVolumeBackup } from '../../volumes/volume-backup.ts'
 import { VolumeWork } from '../../volumes/volume-work.ts'
 
 /** An object of a made-up cluster: `pods/shop/web`, `persistentvolumes//pv-1`. */

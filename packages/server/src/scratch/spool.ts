@@ -1,5 +1,5 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
-import { scratchError } from '../scratch-error.ts'
+import { scratchError } from './scratch-error.ts'
 
 const bufferBytes = 256 * 1024
 /** Buffers on their way to the disk before the writer is asked to wait. */

@@ -1,4 +1,4 @@
-import { namespacePatternProblem } from '../scope/namespace-pattern.ts'
+import { namespacePatternProblem } from './namespace-pattern.ts'
 
 /** What is wrong with lists of which the second cannot exclude everything. */
 export function listProblems(included: readonly string[], excluded: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import type { DiscoveredResource } from '@lateen/kube'
-import { groupResource } from '../item.ts'
+import { groupResource } from '../item/item.ts'
 import { createNameFilter, type NameFilter, type NameLists } from './name-filter.ts'
 import type { ScopedType } from './scope.ts'
 

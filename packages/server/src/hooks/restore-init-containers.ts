@@ -1,6 +1,6 @@
 import { restoreInitHookAnnotationNames } from '@lateen/api'
-import { commandOf } from '../../backup/hooks/pod-hooks.ts'
-import type { PodPlace, SpecHooks } from './spec-hooks.ts'
+import { commandOf } from './pod-hooks.ts'
+import type { PodPlace, SpecHooks } from './restore-spec-hooks.ts'
 
 /** A container, as far as hooks look at it. */
 export interface InitContainer {

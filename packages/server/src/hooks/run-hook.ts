@@ -8,7 +8,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from '@lateen/kube'
-import { messageOf } from '../items/item-error.ts'
+import { messageOf } from '../item/item-error.ts'
 import type { PodHook } from './pod-hooks.ts'
 
 /** A pod, as far as hooks look at it. */

@@ -1,4 +1,4 @@
-import type { ItemRef } from '../item.ts'
+import type { ItemRef } from './item.ts'
 
 type ItemErrorCode = 'ITEM_UNREADABLE' | 'ITEM_ACTION_FAILED' | 'ITEM_VOLUME_FAILED' | 'ITEM_TYPE_UNKNOWN'
 

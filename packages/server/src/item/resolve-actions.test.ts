@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ResourceSelector } from '@lateen/plugin'
-import type { GroupResource } from '../item.ts'
+import type { GroupResource } from './item.ts'
 import { ActionSelectorError, resolveActions } from './resolve-actions.ts'
 
 const known: Record<string, string> = { deploy: 'deployments.apps', pods: 'pods', crd: 'crds.example.com' }

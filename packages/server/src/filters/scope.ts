@@ -1,4 +1,4 @@
-import type { GroupResource } from '../item.ts'
+import type { GroupResource } from '../item/item.ts'
 
 /** A type of objects, as far as filters look at it. */
 export interface ScopedType {

@@ -1,6 +1,6 @@
 import type { RestoreHook, RestoreSpec } from '@lateen/api'
-import { type Labels, selectorOf } from '../../backup/scope/label-selector.ts'
-import { createNameFilter } from '../../backup/scope/name-filter.ts'
+import { type Labels, selectorOf } from '../filters/label-selector.ts'
+import { createNameFilter } from '../filters/name-filter.ts'
 
 /** What hooks choose pods by. */
 export interface PodPlace {

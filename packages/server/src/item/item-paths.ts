@@ -1,4 +1,4 @@
-import type { ItemRef } from '../item.ts'
+import type { ItemRef } from './item.ts'
 
 /** What the place of an item in an archive depends on. */
 export interface StoredItem extends Pick<ItemRef, 'groupResource' | 'namespace' | 'name'> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { groupResource } from '../item.ts'
+import { groupResource } from './item.ts'
 import { itemPaths } from './item-paths.ts'
 
 const deployments = groupResource({ group: 'apps', plural: 'deployments' })

@@ -6,9 +6,9 @@ import {
   type HookOnError,
 } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
-import { type Selector, selectorOf } from '../scope/label-selector.ts'
-import { createNameFilter } from '../scope/name-filter.ts'
-import { type ResolveResource, resourceFilter } from '../scope/resource-names.ts'
+import { type Selector, selectorOf } from '../filters/label-selector.ts'
+import { createNameFilter } from '../filters/name-filter.ts'
+import { type ResolveResource, resourceFilter } from '../filters/resource-names.ts'
 
 /** Before or after the block of a pod is stored. */
 export type HookPhase = 'pre' | 'post'

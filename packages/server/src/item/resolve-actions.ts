@@ -1,8 +1,8 @@
 import type { Registered, ResourceSelector } from '@lateen/plugin'
-import type { GroupResource } from '../item.ts'
-import { type Labels, parseSelector } from '../scope/label-selector.ts'
-import { createNameFilter } from '../scope/name-filter.ts'
-import { type ResolveResource, resourceFilter } from '../scope/resource-names.ts'
+import { type Labels, parseSelector } from '../filters/label-selector.ts'
+import { createNameFilter } from '../filters/name-filter.ts'
+import { type ResolveResource, resourceFilter } from '../filters/resource-names.ts'
+import type { GroupResource } from './item.ts'
 import { messageOf } from './item-error.ts'
 
 /** An action and the objects it is for. */

@@ -1,4 +1,4 @@
-import type { GroupResource } from '../item.ts'
+import type { GroupResource } from '../item/item.ts'
 import { compileGlob, type Glob } from './glob.ts'
 import { effectiveSelectors } from './label-selector.ts'
 import { createNameFilter } from './name-filter.ts'

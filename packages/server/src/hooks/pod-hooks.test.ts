@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ActionItem } from '@lateen/plugin'
-import type { GroupResource } from '../item.ts'
+import type { GroupResource } from '../item/item.ts'
 import { HookCounter } from './hook-counter.ts'
 import { commandOf, hooksOf, resolveSpecHooks } from './pod-hooks.ts'
 

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { startVeleroServer } from '../../tools/velero/velero-server.ts'
+
+/** A server that runs. */
+export interface RunningContender extends AsyncDisposable {
+  pid: number
+}
+
+/** A server that takes backups. */
+export interface Contender {
+  name: string
+  /** Where its objects live. */
+  namespace: string
+  start(cluster: Cluster): Promise<RunningContender>
+}
+
+function velero(name: string, flags: readonly string[]): Contender {
+  const namespace = 'velero-server'
+  return { name, namespace, start: cluster => startVeleroServer({ cluster, namespace, flags }) }
+}
+
+/** Lateen as it is shipped, and Velero as it is installed and as people tune it. */
+export function contenders(folder: string, entry: string) {
+  const ours: Contender = {
+    name: 'Lateen',
+    namespace: 'lateen-server',
+    start: cluster => startLateen(cluster, { folder, entry, namespace: 'lateen-server' }),
+  }
+  return {
+    ours,
+    theirs: velero('Velero 1.18.3', []),
+    tuned: velero('Velero 1.18.3, 8 workers, QPS 1000', [
+      '--item-block-worker-count=8',
+      '--client-qps=1000',
+      '--client-burst=2000',
+    ]),
+  }
+}
+
+async function startLateen(
+  { kubeconfigPath, s3 }: Cluster,
+  { folder, entry, namespace }: { folder: string; entry: string; namespace: string },
+): Promise<RunningContender> {
+  const credentials = path.join(folder, 'credentials')
+  const keys = `aws_access_key_id = ${s3.accessKeyId}\naws_secret_access_key = ${s3.secretAccessKey}\n`
+  await writeFile(credentials, `[default]\n${keys}`)
+  const scratch = path.join(folder, 'scratch')
+  await mkdir(scratch, { recursive: true })
+  const command = [entry, 'server', '--namespace', namespace, '--metrics-address=', '--log-format=json']
+  const child = spawn(process.execPath, command, {
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      KUBECONFIG: kubeconfigPath,
+      AWS_SHARED_CREDENTIALS_FILE: credentials,
+      VELERO_SCRATCH_DIR: scratch,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let log = ''
+  const started = new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      log = `${log}${chunk}`.slice(-100_000)
+      if (log.includes('controllers started')) resolve()
+    })
+    child.once('exit', code => reject(new Error(`lateen server ended with ${code}:\n${log}`)))
+  })
+  await started
+  return {
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
