@@ -19,6 +19,15 @@ export interface LateenImageOptions {
 /** Where the bundle lies in the image. */
 const home = '/opt/lateen'
 
+// Measured with backups of 14,560 and 100,000 objects: a third less memory, no more time. V8 would let its young generation grow to
+// 128 MiB, and glibc keeps what worker threads of the system have freed.
+const littleMemory = {
+  NODE_OPTIONS: '--max-semi-space-size=4',
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+}
+
 /**
  * The image of the server, node agent and data mover: Node, the libraries it needs, and the bundle. Besides `/lateen` the program is
  * there as `/velero`, the name that manifests made for Velero call.
@@ -51,7 +60,7 @@ export async function lateenImage(options: LateenImageOptions): Promise<Image> {
     files,
     config: {
       entrypoint: ['/lateen'],
-      env: { PATH: '/usr/local/bin:/usr/bin:/', HOME: '/home/lateen' },
+      env: { PATH: '/usr/local/bin:/usr/bin:/', HOME: '/home/lateen', ...littleMemory },
       user: '65532:65532',
       workdir: '/',
       labels: {
