@@ -6,7 +6,7 @@ import { errnoOf, type FileOperation, filesystemError } from '../filesystem-erro
 // File descriptors rather than FileHandle: a content is a range of a blob, and handles cost more than the read.
 export const [open, close, fsync] = [promisify(fs.open), promisify(fs.close), promisify(fs.fsync)]
 export const [fstat, lstat, read] = [promisify(fs.fstat), promisify(fs.lstat), promisify(fs.read)]
-export const [writev, rename, unlink] = [promisify(fs.writev), promisify(fs.rename), promisify(fs.unlink)]
+export const [rename, unlink] = [promisify(fs.rename), promisify(fs.unlink)]
 export const [mkdir, readdir, readFile] = [promisify(fs.mkdir), promisify(fs.readdir), promisify(fs.readFile)]
 export const [link, realpath, access] = [promisify(fs.link), promisify(fs.realpath), promisify(fs.access)]
 

@@ -1,7 +1,7 @@
-import { constants } from 'node:fs'
+import fs, { constants } from 'node:fs'
 import { errnoOf } from '../filesystem-error.ts'
 import type { BlobData } from '../storage.ts'
-import { close, fsync, link, open, rename, unlink, writev } from './calls.ts'
+import { close, fsync, link, open, rename, unlink } from './calls.ts'
 
 /** How files are written beside the name that they are to have. */
 export interface TemporaryFileOptions {
@@ -47,30 +47,23 @@ export async function linkOrRename(temporary: string, file: string): Promise<voi
   }
 }
 
-// With one call for a whole pack, the kernel looks for memory in pieces of its size, and on virtual machines that took six times
-// as long as all these calls.
+async function writeAll(fd: number, data: BlobData): Promise<void> {
+  for (const piece of data instanceof Uint8Array ? [data] : data) await writePiece(fd, piece)
+}
+
+// With one call for a whole pack the kernel looks for memory in pieces of that size, and on virtual machines that took six
+// times as long as all these calls.
 const writtenAtOnce = 128 << 10
 
-async function writeAll(fd: number, data: BlobData): Promise<void> {
-  let rest = (data instanceof Uint8Array ? [data] : data).filter(piece => piece.length > 0)
-  while (rest.length > 0) {
-    const { bytesWritten } = await writev(fd, firstBytes(rest, writtenAtOnce))
-    rest = withoutFirst(rest, bytesWritten)
-  }
-}
-
-function firstBytes([first, ...more]: readonly Uint8Array[], limit: number): Uint8Array[] {
-  if (first === undefined) return []
-  if (first.length >= limit) return [first.subarray(0, limit)]
-  return [first, ...firstBytes(more, limit - first.length)]
-}
-
-function withoutFirst(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
-  let skip = bytes
-  const rest: Uint8Array[] = []
-  for (const piece of pieces) {
-    if (skip < piece.length) rest.push(piece.subarray(skip))
-    skip = Math.max(0, skip - piece.length)
-  }
-  return rest
+function writePiece(fd: number, piece: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let done = 0
+    const goOn = (error: Error | null, written: number) => {
+      done += written
+      if (error) reject(error)
+      else if (done >= piece.length) resolve()
+      else fs.write(fd, piece, done, Math.min(writtenAtOnce, piece.length - done), null, goOn)
+    }
+    goOn(null, 0)
+  })
 }
