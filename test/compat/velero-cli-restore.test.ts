@@ -30,10 +30,16 @@ async function startPlace(where: string, disabled: readonly string[] = []): Prom
     ...['-n', where, 'backup-location', 'create', 'files', '--default', '--provider=filesystem'],
     ...[`--bucket=${where}`, `--config=path=${folder}`],
   ])
-  return both.startServer([
+  const server = both.startServer([
     ...['-n', where, `--metrics-address=127.0.0.1:${port}`, `--download-url-base=http://127.0.0.1:${port}`],
     `--disable-controllers=${disabled.join()}`,
   ])
+  // A backup that comes before its location was looked at fails validation, as with Velero.
+  await given.cluster.kubectl([
+    ...['wait', 'backupstoragelocation/files', '-n', where, '--timeout=60s'],
+    '--for=jsonpath={.status.phase}=Available',
+  ])
+  return server
 }
 
 function apply(objects: object): Promise<string> {
