@@ -83,7 +83,7 @@ async function readIndex(contents: ContentStore, id: ObjectId, context: OpenCont
   try {
     return parseIndirect(await index.read(0, index.length, context.signal))
   } catch (cause) {
-    if (!isRepoError(cause) || cause.contentId !== undefined) throw cause
+    if (!isRepoError(cause, 'CORRUPT') || cause.contentId !== undefined) throw cause
     throw corrupt(`The index object of ${id} cannot be used. ${cause.message}`, { objectId: id, cause })
   }
 }
