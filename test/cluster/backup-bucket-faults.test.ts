@@ -4,7 +4,12 @@ import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { createConfigMaps, openServerScene, type ServerScene } from './backup-server-scene.ts'
-import { type MisbehavingProxy, type Misbehaviour, startMisbehavingProxy } from './misbehaving-proxy.ts'
+import {
+  type MisbehavingProxy,
+  type Misbehaviour,
+  type NextMisbehaviour,
+  startMisbehavingProxy,
+} from './misbehaving-proxy.ts'
 
 const given = await givenCluster({ s3: true })
 
@@ -14,7 +19,7 @@ const passing: readonly Misbehaviour[] = ['slow-down', 'too-many', 'reset', 'los
 describe('a bucket that fails in the middle of a backup', { skip: given.skip, concurrency: false }, () => {
   let proxy: MisbehavingProxy | undefined
   let scene: ServerScene
-  let next: Parameters<typeof startMisbehavingProxy>[1] = () => undefined
+  let next: NextMisbehaviour = () => undefined
 
   before(async () => {
     proxy = await startMisbehavingProxy(given.cluster.s3.endpoint, request => next(request))

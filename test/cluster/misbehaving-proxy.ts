@@ -22,16 +22,24 @@ interface Answer {
   body: Buffer
 }
 
-/** Starts the proxy. `next` says what happens to a request; undefined lets it pass. */
+/** Says what happens to a request, at once or later; undefined lets it pass. */
+export type NextMisbehaviour = (
+  request: Pick<IncomingMessage, 'method' | 'url'>,
+) => Misbehaviour | undefined | Promise<Misbehaviour | undefined>
+
+/** Starts the proxy. */
 export async function startMisbehavingProxy(
   target: string,
-  next: (request: Pick<IncomingMessage, 'method' | 'url'>) => Misbehaviour | undefined,
+  next: NextMisbehaviour,
 ): Promise<MisbehavingProxy> {
   const happened = new Map<Misbehaviour, number>()
-  const server = createServer((incoming, response) => {
-    const what = next(incoming)
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const what = await next(incoming)
     if (what !== undefined) happened.set(what, (happened.get(what) ?? 0) + 1)
-    answer(target, { incoming, response, what }).catch(() => response.destroy())
+    await answer(target, { incoming, response, what })
+  }
+  const server = createServer((incoming, response) => {
+    handle(incoming, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
