@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { littleMemory } from '../../tools/image/lateen-image.ts'
 import { startVeleroServer } from '../../tools/velero/velero-server.ts'
 
 /** A server that runs. */
@@ -53,6 +54,7 @@ async function startLateen(
   const command = [entry, 'server', '--namespace', namespace, '--metrics-address=', '--log-format=json']
   const child = spawn(process.execPath, command, {
     env: {
+      ...littleMemory,
       PATH: process.env.PATH ?? '',
       HOME: folder,
       KUBECONFIG: kubeconfigPath,

@@ -247,7 +247,7 @@ function reportRequests({ context }: Bench, { what, ours, theirs, name }: Compar
 async function noteHow({ context }: Bench): Promise<void> {
   context.note('time from the creation of the Backup object until it is Completed, as a watch sees it')
   context.note(
-    'every backup by a server started for it; Lateen bundled, with its defaults, Velero with velero-plugin-for-aws 1.14.3',
+    'every backup by a server started for it; Lateen bundled, with its defaults and the environment of its image, Velero with velero-plugin-for-aws 1.14.3',
   )
   context.note(
     'requests are what apiserver_request_total gained meanwhile without watches, those of idle controllers included',

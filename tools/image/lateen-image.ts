@@ -19,9 +19,11 @@ export interface LateenImageOptions {
 /** Where the bundle lies in the image. */
 const home = '/opt/lateen'
 
-// Measured with backups of 14,560 and 100,000 objects: a third less memory, no more time. V8 would let its young generation grow to
-// 128 MiB, and glibc keeps what worker threads of the system have freed.
-const littleMemory = {
+/**
+ * The environment of the program in the image. Measured with backups of 14,560 and 100,000 objects: a third less memory, no more time. V8
+ * would let its young generation grow to 128 MiB, and glibc keeps what worker threads of the system have freed.
+ */
+export const littleMemory = {
   NODE_OPTIONS: '--max-semi-space-size=4',
   MALLOC_ARENA_MAX: '2',
   MALLOC_TRIM_THRESHOLD_: '131072',
