@@ -18,7 +18,9 @@ export const clientOf = { username: 'tester', hostname: 'testhost' } as const
 export const killableActs = {
   async upload(repository: Repository, source: string): Promise<void> {
     const info = { host: clientOf.hostname, userName: clientOf.username, path: source }
-    await repository.writing({}, writer => uploadTree(writer, source, { source: info }))
+    // With threads from the first file on, so that a kill finds them at work.
+    const options = { source: info, threads: 2, threadsFrom: 0 }
+    await repository.writing({}, writer => uploadTree(writer, source, options))
     await repository.refresh()
   },
   async delete(repository: Repository, _source: string): Promise<void> {

@@ -7,7 +7,14 @@ import { idOfContent, sealContent } from './content-codec.ts'
 import { ContentReader, contentNotFound } from './content-reader.ts'
 import type { ContentWriter, EntriesOptions, WriteContentOptions } from './content-store.ts'
 import { PackBuffers } from './pack-buffers.ts'
-import { lostPack, type NewContent, type OpenLane, type PackLane, PackLanes } from './pack-lane.ts'
+import {
+  longestLaneContent,
+  lostPack,
+  type NewContent,
+  type OpenLane,
+  type PackLane,
+  PackLanes,
+} from './pack-lane.ts'
 import { PackUploads } from './pack-uploads.ts'
 import { UnindexedBatches } from './unindexed-batches.ts'
 import { type NewPack, WriteBatch } from './write-batch.ts'
@@ -19,9 +26,11 @@ export function createContentWriter(options: ContentWriterOptions): SessionWrite
   return new SessionWriter(withDefaults(options))
 }
 
-// A pack is closed when it has its full size, which its last content may exceed. Room for the longest content of any splitter,
-// and for what a thread reads ahead.
-const packSlack = 18 << 20
+// A pack is closed when it has its full size, which its last content may exceed, and threads read ahead. More would make the
+// collector run more often, since it counts whole buffers.
+const packSlack = longestLaneContent + (1 << 20)
+// Two contents on which nothing is decided yet come along from the pack before.
+const shortestBuffer = 2 * packSlack
 
 /** How a content is placed in a pack when it is not simply new. */
 interface Placing extends WriteContentOptions {
@@ -61,13 +70,14 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
       },
     })
     const { maxPackSize } = settings.format
-    this.#buffers = new PackBuffers(maxPackSize + packSlack)
-    this.#laneBuffers = new PackBuffers(maxPackSize + packSlack)
+    const bufferLength = Math.max(maxPackSize + packSlack, shortestBuffer)
+    this.#buffers = new PackBuffers(bufferLength)
+    this.#laneBuffers = new PackBuffers(bufferLength)
     this.#lanes = new PackLanes({
       buffers: this.#laneBuffers,
       tryAdmit: (contents, lane) => this.#tryAdmit(contents, lane),
       makeReady: wait => this.#makeReady(wait),
-      openPack: () => this.#sendAwayOpenPack(),
+      openPack: kept => this.#sendAwayOpenPack(kept),
       bringHome: (batch, pack) => this.#bringHome(batch, pack),
     })
   }
@@ -231,9 +241,11 @@ export class SessionWriter implements ContentWriter, AsyncDisposable {
     this.#uploads.start({ packBlobId, data, release: () => room && buffers.give(room) })
   }
 
-  #sendAwayOpenPack(): { batch: WriteBatch; builder: PackBuilder; buffer: PackBytes } | undefined {
+  #sendAwayOpenPack(
+    kept: number,
+  ): { batch: WriteBatch; builder: PackBuilder; buffer: PackBytes } | undefined {
     const batch = this.#batches.hasCurrent ? this.#batches.current : undefined
-    const builder = batch?.takeOpenData()
+    const builder = batch?.takeOpenData(this.#settings.format.maxPackSize - kept)
     const buffer = builder?.sendAway()
     return batch && builder && buffer && { batch, builder, buffer }
   }

@@ -4,6 +4,9 @@ import { preambleLength } from '../pack/pack-preamble.ts'
 import type { PackBuffers } from './pack-buffers.ts'
 import type { WriteBatch } from './write-batch.ts'
 
+/** Contents that are longer than this are not for lanes: there may be no room for them. */
+export const longestLaneContent = 8 << 20
+
 /** A content that was sealed elsewhere. Without packed bytes it is said to be known already. */
 export type NewContent = Pick<
   PlacedContent,
@@ -15,8 +18,8 @@ export type NewContent = Pick<
  * `close` takes back.
  */
 export interface PackLane extends Disposable {
-  /** A buffer for the next pack, as soon as there is one, and how much of it is filled already. */
-  room(): Promise<PackRoom>
+  /** A buffer for the next pack, as soon as there is one, and how much of it is filled already; `kept` bytes still fit in. */
+  room(kept?: number): Promise<PackRoom>
   /**
    * Which of these contents are new, 1 or 0 for each. The new ones lie one after the other at the end of the pack from now on.
    * Waits and throws as `ContentWriter.write` does.
@@ -42,8 +45,8 @@ export interface LanePorts {
   /** False, and nothing done, when something must be awaited first. */
   tryAdmit(contents: readonly NewContent[], lane: OpenLane): Uint8Array | undefined
   makeReady(signal?: AbortSignal): Promise<void>
-  /** The pack that the writer itself has begun, its bytes given away. */
-  openPack(): { batch: WriteBatch; builder: PackBuilder; buffer: PackBytes } | undefined
+  /** The pack that the writer itself has begun, its bytes given away, if it has that much room. */
+  openPack(kept: number): { batch: WriteBatch; builder: PackBuilder; buffer: PackBytes } | undefined
   /** Takes in a pack whose bytes have come. */
   bringHome(batch: WriteBatch, pack: PackBuilder): void
 }
@@ -131,8 +134,8 @@ class Lane implements PackLane, OpenLane {
     return this.pack !== undefined
   }
 
-  async room(): Promise<PackRoom> {
-    const begun = this.pack === undefined && !this.#parts.held() ? this.#parts.openPack() : undefined
+  async room(kept = 0): Promise<PackRoom> {
+    const begun = this.pack === undefined && !this.#parts.held() ? this.#parts.openPack(kept) : undefined
     if (begun === undefined) return { buffer: await this.#parts.buffers.lend(), length: preambleLength }
     this.#parts.buffers.adopt()
     this.pack = begun

@@ -37,9 +37,10 @@ export class WriteBatch {
     return pack
   }
 
-  /** The open pack for file data, for somebody else to fill on; undefined when there is none. */
-  takeOpenData(): PackBuilder | undefined {
+  /** The open pack for file data, for somebody else to fill on; undefined when there is none up to this length. */
+  takeOpenData(atMost: number): PackBuilder | undefined {
     const open = this.#open.get('p')
+    if (open === undefined || open.length > atMost) return undefined
     this.#open.delete('p')
     return open
   }

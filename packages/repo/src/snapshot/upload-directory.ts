@@ -179,7 +179,9 @@ class EntryUploader {
   }
 
   #uploadSmall(entry: SourceEntry, policy: Policy): Promise<void> | undefined {
-    if (entry.kind === 'file' && this.#run.threads.wanted(entry.size) && this.#run.threads.started) {
+    const { threads } = this.#run
+    const splitter = policy.splitter.algorithm || undefined
+    if (entry.kind === 'file' && threads.wanted(entry.size, splitter) && threads.started) {
       return this.#queue(entry, policy)
     }
     try {

@@ -107,7 +107,8 @@ async function uploadParts(
 }
 
 function uploadPart(run: UploadRun, task: FileTask, range: FileRange): Promise<StoredFile> {
-  const inThread = run.threads.wanted(range.length ?? task.entry.size - range.offset)
+  const { algorithm } = task.policy.splitter
+  const inThread = run.threads.wanted(range.length ?? task.entry.size - range.offset, algorithm || undefined)
   return inThread ? sealPart(run, task, range) : copyPart(run, task, range)
 }
 

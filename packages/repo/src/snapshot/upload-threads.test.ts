@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { memoryStorage } from '../blob/memory.ts'
 import { isRepoError, RepoError } from '../errors/repo-error.ts'
@@ -237,6 +238,31 @@ describe('an upload with threads', () => {
       },
     })
     await assert.rejects(upload(repository, tree), error => isRepoError(error, 'STORAGE_FULL'))
+  })
+
+  it('goes on while what threads have is read and flushed', async () => {
+    const storage = memoryStorage()
+    await using repository = await createRepository({
+      storage,
+      password: 'secret',
+      format: { maxPackSize: 4 << 20 },
+    })
+    let ended = false
+    const { snapshot } = await repository.writing({}, async writer => {
+      const uploading = uploadTree(writer, tree, { source, ...forced }).finally(() => {
+        ended = true
+      })
+      while (!ended) {
+        await sleep(1)
+        for await (const { contentId, originalLength } of writer.contents.entries({ prefix: '' })) {
+          assert.equal((await writer.contents.read(contentId)).length, originalLength)
+        }
+        await writer.flush()
+      }
+      return uploading
+    })
+    const stored = await filesBelow(repository, snapshot.rootEntry)
+    for (const [name, bytes] of Object.entries(files)) assert.ok(stored.get(name)?.equals(bytes), name)
   })
 
   it('saves checkpoints with the chunks that are stored of a large file', async () => {

@@ -1,3 +1,5 @@
+import { longestLaneContent } from '../content/pack-lane.ts'
+import { createSplitter } from '../splitter/splitter.ts'
 import type { SealedTable } from '../threads/sealed-table.ts'
 import { SealingThreads } from '../threads/sealing-threads.ts'
 import type { FileJob, FilesJob, ReadFailure, SealedFiles, ThreadData } from '../threads/thread-messages.ts'
@@ -25,6 +27,7 @@ export class UploadThreads {
   /** What to call with the error that ends all jobs. */
   readonly #rejections = new Set<(error: unknown) => void>()
   #threads: SealingThreads | undefined
+  readonly #short = new Map<string, boolean>()
   #stopped: { error: unknown } | undefined
   #bytes = 0
 
@@ -32,11 +35,11 @@ export class UploadThreads {
     this.#options = options
   }
 
-  /** Counts bytes that are to be read; true when threads have been started to read them. */
-  wanted(bytes: number): boolean {
+  /** Counts bytes that are to be read; true when threads have been started that can read them. */
+  wanted(bytes: number, splitter = this.#options.target.repository.format.format.splitter): boolean {
     this.#bytes += bytes
     if (this.#threads === undefined && this.#bytes >= this.#options.from && this.#isPossible) this.#start()
-    return this.#threads !== undefined
+    return this.#threads !== undefined && this.#isShort(splitter)
   }
 
   /** True when small files are better left to the threads; until one of them is ready, the main thread is faster. */
@@ -86,6 +89,13 @@ export class UploadThreads {
   /** Ends the threads; what they have finished is kept when asked for. */
   async end(options: { keep: boolean }): Promise<void> {
     await this.#threads?.end(options)
+  }
+
+  /** True when lanes have room for the chunks of a splitter. Throws `UNSUPPORTED_FORMAT` for an unknown one. */
+  #isShort(splitter: string): boolean {
+    const known = this.#short.get(splitter) ?? createSplitter(splitter).maxSegment <= longestLaneContent
+    this.#short.set(splitter, known)
+    return known
   }
 
   // Error correction makes sealed contents of unforeseen lengths, and costs so much that nobody chooses it for speed.

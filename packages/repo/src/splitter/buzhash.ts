@@ -32,16 +32,15 @@ class Buzhash implements RollingHash {
     return (this.#sum & this.#mask) === 0
   }
 
-  // A leaving word has been rotated 64 times, which is not at all.
+  // A leaving word has been rotated 64 times, which is not at all. Both words are joined first, so that the sum waits for one
+  // exclusive-or less.
   roll(bytes: Uint8Array, from: number, to: number): number {
     const table = buzhashTable
     const mask = this.#mask
     let sum = this.#sum
     for (let i = from; i < to; i++) {
-      sum =
-        ((sum << 1) | (sum >>> 31)) ^
-        (table[bytes[i - 64] as number] as number) ^
-        (table[bytes[i] as number] as number)
+      const change = (table[bytes[i - 64] as number] as number) ^ (table[bytes[i] as number] as number)
+      sum = ((sum << 1) | (sum >>> 31)) ^ change
       if ((sum & mask) === 0) {
         this.#sum = sum
         return i + 1

@@ -43,7 +43,7 @@ class SealingThread {
       this.#wake()
     })
     this.#post({ kind: 'started' })
-    this.#post({ kind: 'needs-pack' })
+    this.#post({ kind: 'needs-pack', kept: 0 })
     for (;;) {
       const job = this.#jobs.shift()
       if (job === undefined) await this.#change()
@@ -134,7 +134,7 @@ class SealingThread {
       if (filler.hasPack && filler.length >= this.#data.maxPackSize) {
         const buffer = this.#release()
         this.#post({ kind: 'full', buffer }, [buffer.buffer])
-        this.#post({ kind: 'needs-pack' })
+        this.#post({ kind: 'needs-pack', kept: this.#kept?.length ?? 0 })
       }
     }
     while (!filler.hasPack) await this.#change()
@@ -145,7 +145,7 @@ class SealingThread {
     this.#withPack = undefined
     const buffer = this.#release()
     this.#post({ kind: 'recalled', buffer }, [buffer.buffer])
-    this.#post({ kind: 'needs-pack' })
+    this.#post({ kind: 'needs-pack', kept: this.#kept?.length ?? 0 })
   }
 
   #release(): Uint8Array<ArrayBuffer> {

@@ -4,7 +4,7 @@ import type { FileJob, FilesJob, ThreadData } from './thread-messages.ts'
 
 /** What threads are started for. */
 export interface SealingThreadsOptions {
-  /** How many. */
+  /** How many at most. */
   count: number
   data: ThreadData
   contents: Pick<ContentWriter, 'openLane' | 'keeps'>
@@ -13,18 +13,24 @@ export interface SealingThreadsOptions {
   onFailed(error: unknown): void
 }
 
-type Waiting = (thread: ThreadHandle) => void
+/** A job that waits, and how many threads are worth having for its kind. */
+interface Waiting {
+  threads: number
+  start(thread: ThreadHandle): void
+}
 
 // The next batch waits in the thread, so that no time is lost between two.
 const batchesPerThread = 2
 
-/** Threads that read files and seal their contents, and the jobs that wait for one of them. */
+/** Threads that read files and seal their contents, and the jobs that wait for one of them. One is started at once, others on demand. */
 export class SealingThreads {
-  readonly #threads: ThreadHandle[]
+  readonly #options: SealingThreadsOptions
+  readonly #threads: ThreadHandle[] = []
   readonly #waiting: Waiting[] = []
 
-  constructor({ count, ...options }: SealingThreadsOptions) {
-    this.#threads = Array.from({ length: count }, () => new ThreadHandle(options))
+  constructor(options: SealingThreadsOptions) {
+    this.#options = options
+    this.#threads.push(new ThreadHandle(options))
   }
 
   /** True when a thread is ready to work. */
@@ -32,14 +38,17 @@ export class SealingThreads {
     return this.#threads.some(thread => thread.started)
   }
 
-  /** True when no more batches should be made for now. */
+  /** True when a job waits already, so that no more should be made for now. */
   get isFull(): boolean {
-    return this.#waiting.length >= this.#threads.length
+    return this.#waiting.length > 0
   }
 
-  /** Reads small files, many at once. */
+  /** Reads small files, many at once. While they come, the main thread has much to do itself. */
   sealFiles(job: FilesJob, listener: JobListener): void {
-    this.#enqueue(thread => thread.sealFiles(job, this.#goingOn(listener)))
+    this.#enqueue({
+      threads: Math.max(1, this.#options.count - 1),
+      start: thread => thread.sealFiles(job, this.#goingOn(listener)),
+    })
   }
 
   /** Reads one file. Returns what abandons the job: its listener is told nothing any more. */
@@ -50,8 +59,11 @@ export class SealingThreads {
       onChunk: table => isWanted && listener.onChunk?.(table),
       onEnd: failure => isWanted && listener.onEnd(failure),
     })
-    this.#enqueue(thread => {
-      if (isWanted) endEarly = thread.sealFile(job, heard)
+    this.#enqueue({
+      threads: this.#options.count,
+      start: thread => {
+        if (isWanted) endEarly = thread.sealFile(job, heard)
+      },
     })
     return () => {
       isWanted = false
@@ -75,16 +87,28 @@ export class SealingThreads {
     }
   }
 
-  #enqueue(start: Waiting): void {
-    this.#waiting.push(start)
+  #enqueue(job: Waiting): void {
+    this.#waiting.push(job)
     this.#dispatch()
   }
 
   #dispatch(): void {
-    while (this.#waiting.length > 0) {
-      const idle = this.#threads.reduce((least, thread) => (thread.load < least.load ? thread : least))
-      if (idle.load >= batchesPerThread) return
-      this.#waiting.shift()?.(idle)
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      const thread = this.#threadFor(next)
+      if (thread === undefined) return
+      this.#waiting.shift()
+      next.start(thread)
     }
+  }
+
+  #threadFor({ threads }: Waiting): ThreadHandle | undefined {
+    const idle = this.#threads.find(({ load }) => load === 0)
+    if (idle !== undefined) return idle
+    if (this.#threads.length < threads) {
+      const thread = new ThreadHandle(this.#options)
+      this.#threads.push(thread)
+      return thread
+    }
+    return this.#threads.find(({ load }) => load < batchesPerThread)
   }
 }

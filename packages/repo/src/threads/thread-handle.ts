@@ -93,7 +93,10 @@ export class ThreadHandle {
     } finally {
       this.#failure ??= { error: threadDied('it was ended') }
       this.#lane[Symbol.dispose]()
-      await this.#worker.terminate()
+      const ended = this.#worker.terminate()
+      // A thread that nobody wants anything of may hang in a read as long as it likes.
+      if (keep) await ended
+      else this.#worker.unref()
     }
   }
 
@@ -110,7 +113,7 @@ export class ThreadHandle {
         break
       case 'needs-pack':
         void this.#lane
-          .room()
+          .room(message.kept)
           .then(({ buffer, length }) => this.#post({ kind: 'pack', buffer, length }, [buffer.buffer]))
         break
       case 'ask':

@@ -58,7 +58,7 @@ export type ToThread =
 /** From a thread. */
 export type FromThread =
   | { kind: 'started' }
-  | { kind: 'needs-pack' }
+  | { kind: 'needs-pack'; kept: number }
   | { kind: 'ask'; hash: Uint8Array }
   | { kind: 'sealed-files'; job: number; sealed: SealedFiles }
   | { kind: 'sealed-chunk'; job: number; contents: SealedTableParts }
