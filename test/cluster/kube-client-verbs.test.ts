@@ -156,6 +156,20 @@ describe('The verbs of the client', { skip: given.skip }, () => {
     assert.deepEqual((await apply('two', '2', true)).data, { key: '2' })
   })
 
+  it('leave objects that Go programs can change, whatever characters are in them', async () => {
+    const revision = await client.discovery.require('controllerrevisions')
+    const data = { command: 'a < b && c > d' }
+    await client.resource(revision, namespace).create({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: { name: 'kept' },
+      data,
+      revision: 1,
+    })
+    // The server compares the bytes of this immutable field with those that it writes itself.
+    await given.cluster.kubectl(['label', 'controllerrevision', 'kept', 'a=b', '-n', namespace])
+  })
+
   it('change nothing in a dry run', async () => {
     await maps.create(configMap('imagined'), { dryRun: true })
     await assert.rejects(maps.get('imagined'), isNotFound)

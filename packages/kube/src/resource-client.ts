@@ -8,6 +8,7 @@ import {
   requireObjectAddress,
   resourceName,
 } from './http/api-path.ts'
+import { encodeBody } from './http/encode-body.ts'
 import type { KubeRequest } from './http/kube-request.ts'
 import { listEncoded, listObjects } from './list/list-objects.ts'
 import type { KubeObject, ResourceType } from './object.ts'
@@ -52,7 +53,7 @@ export function createResourceClient<T extends KubeObject>(
       const to = address(object.metadata.name ?? '', options.subresource, place)
       return api.json<T>({
         ...objectRequest({ verb: 'update', method: 'PUT', address: to }, options),
-        body: JSON.stringify(object),
+        body: encodeBody(object),
         repeatable: object.metadata.resourceVersion !== undefined || options.dryRun === true,
       })
     },
@@ -99,7 +100,7 @@ function createRequest(to: ResourceAddress, object: KubeObject, options: WriteOp
     options,
   )
   const subject = { ...request.subject, name: object.metadata.name ?? object.metadata.generateName }
-  return { ...request, subject, body: JSON.stringify(object) }
+  return { ...request, subject, body: encodeBody(object) }
 }
 
 function patchRequest(address: ResourceAddress, patch: Patch, options: WriteOptions): KubeRequest {
@@ -113,7 +114,7 @@ function patchRequest(address: ResourceAddress, patch: Patch, options: WriteOpti
   return {
     ...request,
     path: request.path + force,
-    body: JSON.stringify(apply ? appliedBody(address, patch.body) : patch.body),
+    body: encodeBody(apply ? appliedBody(address, patch.body) : patch.body),
     contentType: patchContentTypes[patch.type],
     repeatable: repeatablePatches.has(patch.type) || options.dryRun === true,
   }
