@@ -124,6 +124,7 @@ export const catalogue = {
   tini: debian('tini', '/usr/bin/tini'),
   'cni-bridge': debian('containernetworking-plugins', '/usr/lib/cni/bridge'),
   restic: debian('restic', '/usr/bin/restic'),
+  protoc: debian('protobuf-compiler', '/usr/bin/protoc'),
 } as const satisfies Record<string, Tool>
 
 /** A program that `tool()` can bring. */

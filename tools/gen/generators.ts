@@ -2,10 +2,12 @@ import { cliReference } from '@lateen/cli'
 import { generateCrds } from './crds.ts'
 import type { Generator } from './generated-files.ts'
 import { generatePatchStrategies } from './patch-strategies.ts'
+import { generateProtobuf, protobufFolder } from './protobuf.ts'
 
 /** Everything that `npm run gen` writes. To add one, write a file beside this and list it here. */
 export const generators: readonly Generator[] = [
   { name: 'CRDs', owns: ['deploy/crds'], generate: generateCrds },
   { name: 'CLI reference', owns: ['docs/cli'], generate: cliReference },
   { name: 'patch strategies', owns: [], generate: generatePatchStrategies },
+  { name: 'protobuf', owns: [protobufFolder], generate: generateProtobuf },
 ]

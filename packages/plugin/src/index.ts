@@ -1,3 +1,12 @@
+export type { DeleteItemAction } from './delete-item-action.ts'
+export {
+  appProtocolVersion,
+  coreProtocolVersion,
+  type Handshake,
+  magicCookie,
+  parseHandshake,
+  serializeHandshake,
+} from './handshake.ts'
 export type {
   ActionItem,
   BackupActionInput,
@@ -10,6 +19,7 @@ export type {
   ResourceIdentifier,
   ResourceSelector,
 } from './item-actions.ts'
+export { parseItem, serializeItem } from './item-json.ts'
 export {
   type BucketOptions,
   type InitOptions,
@@ -31,6 +41,28 @@ export {
   type ObjectStoreErrorDetails,
   objectStoreErrorCodes,
 } from './object-store-error.ts'
+export {
+  asyncOperationsNotSupported,
+  invalidOperationId,
+  isPluginError,
+  PluginError,
+  type PluginErrorCode,
+  type PluginErrorDetails,
+  type PluginStackFrame,
+  pluginErrorCodes,
+} from './plugin-error.ts'
+export {
+  checkPluginName,
+  fullPluginName,
+  isPluginKind,
+  kindsBeyondVelero,
+  kindsKnownToHost,
+  knownKindsVariable,
+  type PluginKind,
+  type PluginOfKind,
+  pluginKinds,
+  pluginNameProblem,
+} from './plugin-kinds.ts'
 export type {
   AdditionalItemsInput,
   RestoreActionInput,
@@ -38,3 +70,15 @@ export type {
   RestoreItemResult,
   RestoreOperationInput,
 } from './restore-item-action.ts'
+export type {
+  CreateSnapshotOptions,
+  CreateVolumeOptions,
+  PersistentVolumeOptions,
+  SetVolumeIdOptions,
+  SnapshotOptions,
+  SnapshotterInitOptions,
+  VolumeInfo,
+  VolumeOptions,
+  VolumeSnapshotter,
+  VolumeSnapshotterConfig,
+} from './volume-snapshotter.ts'

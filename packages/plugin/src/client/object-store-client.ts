@@ -1,0 +1,155 @@
+import { Readable } from 'node:stream'
+import type { ClientReadableStream } from '@grpc/grpc-js'
+import type { ObjectBody, ObjectStore } from '../object-store.ts'
+import { portableKeyProblem } from '../object-store.ts'
+import { ObjectStoreError, type ObjectStoreErrorCode } from '../object-store-error.ts'
+import { isPluginError, type PluginError, type PluginErrorCode } from '../plugin-error.ts'
+import { type Bytes, ObjectStore as Service } from '../proto/velero/object-store_pb.ts'
+import { definedSettings } from '../wire/settings.ts'
+import type { CallOptions, PluginCaller } from './plugin-caller.ts'
+
+/** What Velero sends; every plugin has seen it. */
+const CHUNK_BYTES = 16_384
+const NANOSECONDS = 1_000_000_000n
+
+/** An object store in a plugin program. Disposing it does not end the program. */
+export function objectStoreClient(caller: PluginCaller): ObjectStore {
+  const { plugin } = caller
+  const { method } = Service
+  return {
+    async init({ config, signal }) {
+      const request = { plugin, config: definedSettings(config) }
+      await storeErrors(caller.unary(method.init, request, { doing: 'initialising', signal }))
+    },
+    async putObject({ bucket, key, body, signal }) {
+      const problem = portableKeyProblem(key)
+      if (problem !== undefined) {
+        throw new ObjectStoreError('UNSAFE_KEY', {
+          reason: `the key ${JSON.stringify(key)} cannot be used: ${problem}`,
+        })
+      }
+      const doing = `storing ${bucket}/${key}`
+      const put = caller.clientStream(
+        method.putObject,
+        async send => {
+          let sentAny = false
+          for await (const chunk of chunks(body)) {
+            sentAny = true
+            if (!(await send({ plugin, bucket, key, body: chunk }))) return
+          }
+          // Without any message the plugin would not know what to store.
+          if (!sentAny) await send({ plugin, bucket, key, body: new Uint8Array() })
+        },
+        { doing, signal, long: true },
+      )
+      await storeErrors(put)
+    },
+    async objectExists({ bucket, key, signal }) {
+      const options = { doing: `looking for ${bucket}/${key}`, signal, long: true }
+      return (await storeErrors(caller.unary(method.objectExists, { plugin, bucket, key }, options))).exists
+    },
+    async getObject({ bucket, key, signal }) {
+      const options = { doing: `reading ${bucket}/${key}`, signal, long: true }
+      signal?.throwIfAborted()
+      const stream = caller.serverStream(method.getObject, { plugin, bucket, key }, options)
+      return openObject(stream, { caller, options })
+    },
+    async *listCommonPrefixes({ bucket, prefix, delimiter, signal }) {
+      const options = { doing: `listing ${bucket}/${prefix}`, signal, long: true }
+      const request = { plugin, bucket, prefix, delimiter }
+      yield* inOrder((await storeErrors(caller.unary(method.listCommonPrefixes, request, options))).prefixes)
+    },
+    async *listObjects({ bucket, prefix, signal }) {
+      const options = { doing: `listing ${bucket}/${prefix}`, signal, long: true }
+      yield* inOrder(
+        (await storeErrors(caller.unary(method.listObjects, { plugin, bucket, prefix }, options))).keys,
+      )
+    },
+    async deleteObject({ bucket, key, signal }) {
+      const options = { doing: `deleting ${bucket}/${key}`, signal, long: true }
+      await storeErrors(caller.unary(method.deleteObject, { plugin, bucket, key }, options))
+    },
+    async createSignedUrl({ bucket, key, ttlSeconds, signal }) {
+      const options = { doing: `signing a URL for ${bucket}/${key}`, signal, long: true }
+      const ttl = BigInt(Math.ceil(ttlSeconds)) * NANOSECONDS
+      return (await storeErrors(caller.unary(method.createSignedURL, { plugin, bucket, key, ttl }, options)))
+        .url
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+async function* chunks(body: ObjectBody): AsyncGenerator<Uint8Array> {
+  for await (const part of body instanceof Uint8Array ? [body] : body) {
+    for (let start = 0; start < part.length; start += CHUNK_BYTES)
+      yield part.subarray(start, start + CHUNK_BYTES)
+  }
+}
+
+/** Waits for the first bytes or the end: only then is it known whether the object exists. */
+async function openObject(
+  stream: ClientReadableStream<Bytes>,
+  { caller, options }: { caller: PluginCaller; options: CallOptions },
+): Promise<Readable> {
+  const { signal } = options
+  const abort = () => stream.cancel()
+  signal?.addEventListener('abort', abort, { once: true })
+  const parts = stream[Symbol.asyncIterator]()
+  const failure = (error: unknown) => storeError(caller.failure(error, options))
+  const next = () =>
+    parts.next().catch((error: unknown) => {
+      throw failure(error)
+    })
+  let first = await next()
+  async function* bytes() {
+    try {
+      for (let part = first; part.done !== true; part = await next()) {
+        first = part
+        if (part.value.data.length > 0) yield part.value.data
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      stream.cancel()
+    }
+  }
+  return Readable.from(bytes(), { objectMode: false, highWaterMark: CHUNK_BYTES * 4 })
+}
+
+async function storeErrors<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (error) {
+    throw storeError(error)
+  }
+}
+
+/** Plugins in Go tell what happened in words alone; these are the ones that matter to callers. */
+const told: readonly [RegExp, ObjectStoreErrorCode][] = [
+  [/NoSuchBucket/i, 'NO_BUCKET'],
+  [/not found|does not exist|NoSuchKey|BlobNotFound|ObjectNotExist/i, 'NOT_FOUND'],
+  [/AccessDenied|Forbidden/i, 'ACCESS_DENIED'],
+  [/InvalidAccessKeyId|SignatureDoesNotMatch|NoCredentialProviders|get credentials/i, 'BAD_CREDENTIALS'],
+  [/RequestTimeTooSkewed/i, 'CLOCK_SKEW'],
+  [/x509|certificate/i, 'TLS'],
+  [/no such host|connection refused|network is unreachable/i, 'UNREACHABLE'],
+]
+
+const codes: Partial<Record<PluginErrorCode, ObjectStoreErrorCode>> = {
+  UNAVAILABLE: 'UNREACHABLE',
+  TIMEOUT: 'TIMEOUT',
+  CANCELLED: 'ABORTED',
+}
+
+function storeError(error: unknown): unknown {
+  if (!isPluginError(error)) return error
+  return new ObjectStoreError(codeOf(error), { reason: error.message, cause: error })
+}
+
+function codeOf(error: PluginError): ObjectStoreErrorCode {
+  if (error.code === 'FAILED') return told.find(([words]) => words.test(error.message))?.[1] ?? 'UNKNOWN'
+  return codes[error.code] ?? 'UNKNOWN'
+}
+
+function inOrder(keys: string[]): string[] {
+  return keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+}

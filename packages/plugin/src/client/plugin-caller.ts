@@ -1,0 +1,181 @@
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import type {
+  Client,
+  ClientReadableStream,
+  ClientWritableStream,
+  CallOptions as GrpcCallOptions,
+  ServiceError,
+} from '@grpc/grpc-js'
+import { Metadata } from '@grpc/grpc-js'
+import type { ObjectStoreError } from '../object-store-error.ts'
+import type { PluginError } from '../plugin-error.ts'
+import { grpcMethod, type WireMethod } from '../wire/grpc-method.ts'
+import { statusToError } from '../wire/status-to-error.ts'
+
+/** One call. */
+export interface CallOptions {
+  /** What is asked, for messages to people, such as `executing on Pod a/b`. */
+  doing: string
+  signal?: AbortSignal | undefined
+  /** Whether the answer may be waited for as long as it takes. Otherwise the caller's time for short calls applies. */
+  long?: boolean
+}
+
+/** How a caller reaches its plugin. */
+export interface CallerOptions {
+  client: Client
+  /** The name that requests carry and messages tell. */
+  plugin: string
+  /** Limit for calls that no plugin has reason to take long for. */
+  shortCallMs: number
+}
+
+/** Makes calls to one plugin and turns what comes back into values and errors. */
+export class PluginCaller {
+  readonly plugin: string
+  readonly #client: Client
+  readonly #shortCallMs: number
+
+  constructor({ client, plugin, shortCallMs }: CallerOptions) {
+    this.plugin = plugin
+    this.#client = client
+    this.#shortCallMs = shortCallMs
+  }
+
+  /** Asks and waits for the answer. Rejects with a PluginError, an ObjectStoreError that the plugin sent, or the signal's reason. */
+  unary<I extends DescMessage, O extends DescMessage>(
+    method: WireMethod<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions,
+  ): Promise<MessageShape<O>> {
+    const { path, requestSerialize, responseDeserialize } = grpcMethod(method)
+    return this.#settle(options, callback =>
+      this.#client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize as (bytes: Buffer) => MessageShape<O>,
+        request,
+        new Metadata(),
+        this.#limits(options),
+        callback,
+      ),
+    )
+  }
+
+  /** Sends what `write` writes, and waits for the answer. When `write` rejects, the call is cancelled and its error passed on. */
+  clientStream<I extends DescMessage, O extends DescMessage>(
+    method: WireMethod<I, O>,
+    write: (send: (message: MessageInitShape<I>) => Promise<boolean>) => Promise<void>,
+    options: CallOptions,
+  ): Promise<MessageShape<O>> {
+    const { path, requestSerialize, responseDeserialize } = grpcMethod(method)
+    return this.#settle(options, (callback, fail) => {
+      const call: ClientWritableStream<MessageInitShape<I> | typeof spoiled> =
+        this.#client.makeClientStreamRequest(
+          path,
+          message => (message === spoiled ? spoiled : requestSerialize(message as MessageInitShape<I>)),
+          responseDeserialize as (bytes: Buffer) => MessageShape<O>,
+          new Metadata(),
+          this.#limits(options),
+          callback,
+        )
+      // The status of the call tells what is wrong with the stream.
+      call.on('error', () => {})
+      const cancel = () => void sent(call, spoiled, SPOIL_MS).then(() => call.cancel())
+      write(message => sent(call, message)).then(
+        () => call.end(),
+        error => {
+          fail(error)
+          cancel()
+        },
+      )
+      return { cancel }
+    })
+  }
+
+  /** Asks for a stream. The caller reads it to its end or cancels it; what it fails with is for `failure`. */
+  serverStream<I extends DescMessage, O extends DescMessage>(
+    method: WireMethod<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions,
+  ): ClientReadableStream<MessageShape<O>> {
+    const { path, requestSerialize, responseDeserialize } = grpcMethod(method)
+    return this.#client.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize as (bytes: Buffer) => MessageShape<O>,
+      request,
+      new Metadata(),
+      this.#limits(options),
+    )
+  }
+
+  /** What a call failed with, for its caller. */
+  failure(error: unknown, { doing, signal }: CallOptions): unknown {
+    if (signal?.aborted) return signal.reason
+    return isServiceError(error) ? this.#error(error, doing) : error
+  }
+
+  #error(error: ServiceError, doing: string): PluginError | ObjectStoreError {
+    return statusToError(error, `plugin ${this.plugin}, ${doing}`)
+  }
+
+  #limits({ long = false }: CallOptions): GrpcCallOptions {
+    return long ? {} : { deadline: new Date(performance.timeOrigin + performance.now() + this.#shortCallMs) }
+  }
+
+  async #settle<Answer>(options: CallOptions, start: StartCall<Answer>): Promise<Answer> {
+    const { signal } = options
+    signal?.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const call = start((error, answer) => {
+      if (error !== null || answer === undefined) reject(this.failure(error, options))
+      else resolve(answer)
+    }, reject)
+    const abort = () => call.cancel()
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      return await promise
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+}
+
+type Callback<Answer> = (error: ServiceError | null, answer?: Answer) => void
+type StartCall<Answer> = (callback: Callback<Answer>, fail: (error: unknown) => void) => { cancel(): void }
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && 'details' in error
+}
+
+/**
+ * No message at all. Node ends the sending half of a stream before it resets it, and a plugin that reads the end before the reset
+ * takes what it has for everything. It does not get past this.
+ */
+const spoiled = Buffer.from([0xff])
+/** A plugin that does not read cannot take a part for the whole either. */
+const SPOIL_MS = 1000
+
+/** Resolves once the message is on its way: true, or false when the call has ended, or the time has passed. */
+function sent<Message>(
+  call: ClientWritableStream<Message>,
+  message: Message,
+  limitMs?: number,
+): Promise<boolean> {
+  return new Promise(resolve => {
+    if (call.destroyed || call.writableEnded) {
+      resolve(false)
+      return
+    }
+    const giveUp = () => settle(false)
+    const timer = limitMs === undefined ? undefined : setTimeout(giveUp, limitMs)
+    const settle = (written: boolean) => {
+      clearTimeout(timer)
+      call.off('close', giveUp)
+      resolve(written)
+    }
+    call.once('close', giveUp)
+    call.write(message, (error?: Error | null) => settle(!error))
+  })
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Backup, Restore } from '@lateen/api'
+import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { tool } from '../../tools/binaries/tool.ts'
+import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { packPlugin } from '../../tools/pack-plugin/pack-plugin.ts'
+import { startVeleroServer, type VeleroServer } from '../../tools/velero/velero-server.ts'
+import { BackupBucket } from '../cluster/backup-bucket.ts'
+import { Backups, createLocation } from '../cluster/backups.ts'
+import { ended } from '../cluster/cli-runner.ts'
+import { Restores } from '../cluster/restores.ts'
+import { Locations, prepareCluster } from '../cluster/storage-location-harness.ts'
+import { veleroMissing } from './backup-pair.ts'
+import { deploymentOfServer, shop, shopObjects } from './plugin-scene.ts'
+
+const missing = await veleroMissing()
+const given = await givenCluster({ s3: true, own: true })
+const skip = missing || given.skip
+const namespace = 'velero'
+const sources = path.join(import.meta.dirname, '../../examples')
+
+describe('the packed examples under a real Velero server', { skip, concurrency: false }, () => {
+  let client: KubeClient
+  let backups: Backups
+  let restores: Restores
+  let bucket: BackupBucket
+  let velero: VeleroServer
+  let folder = ''
+  let restored: Restore
+
+  const at = (...names: string[]) => path.join(folder, ...names)
+
+  before(async () => {
+    const { cluster } = given
+    folder = await mkdtemp(path.join(tmpdir(), 'lateen-examples-'))
+    const plugins: string[] = []
+    for (const file of await readdir(sources)) {
+      if (!file.endsWith('.ts')) continue
+      const target = at('packed', path.basename(file, '.ts'))
+      await packPlugin({ source: path.join(sources, file), target })
+      plugins.push(target)
+    }
+    for (const name of ['volume', 'things/shelf', 'snapshots']) await mkdir(at(name), { recursive: true })
+    await writeFile(at('volume', 'page'), 'what is on the volume')
+    await prepareCluster(cluster, namespace)
+    client = await createKubeClient({ config: await loadKubeConfig({ path: cluster.kubeconfigPath }) })
+    backups = new Backups(client, namespace)
+    restores = new Restores(client, namespace)
+    bucket = new BackupBucket(cluster, namespace)
+    await createLocation({ cluster, client, namespace }, { prefix: namespace, secret: false })
+    const shelf = { objectStorage: { bucket: 'shelf' }, config: { path: at('things') } }
+    await new Locations(client, namespace).create('shelf', {
+      provider: 'example.lateen.dev/folder',
+      ...shelf,
+    })
+    const objects = [
+      ...shopObjects({ volume: at('volume'), snapshots: folder, namespace }),
+      deploymentOfServer,
+    ]
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
+    await cluster.kubectl(['apply', '-f', '-'], { stdin })
+    const flags = ['--client-qps=1000', '--client-burst=2000', '--item-operation-sync-frequency=1s']
+    velero = await startVeleroServer({ cluster, namespace, plugins, flags })
+  })
+
+  after(async () => {
+    await velero?.stop()
+    bucket?.[Symbol.dispose]()
+    await client?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function cli(...args: string[]): Promise<string> {
+    const env = { PATH: '', HOME: folder, TZ: 'UTC', KUBECONFIG: given.cluster.kubeconfigPath }
+    const end = await ended(await tool('velero'), ['--namespace', namespace, ...args], { stdin: '', env })
+    assert.equal(end.status, 0, `velero ${args.join(' ')}: ${end.stderr}`)
+    return end.stdout
+  }
+
+  async function configMap(name: string, where = shop): Promise<Record<string, string>> {
+    const text = await given.cluster.kubectl(['get', 'configmap', name, '-n', where, '-o', 'json'])
+    return JSON.parse(text).metadata.annotations ?? {}
+  }
+
+  it('are found and registered', async () => {
+    const lines = (await cli('plugin', 'get')).split('\n').map(line => line.trim().split(/\s+/).join(' '))
+    for (const expected of [
+      'example.lateen.dev/note-backup BackupItemAction',
+      'example.lateen.dev/copy-content BackupItemActionV2',
+      'example.lateen.dev/with-environment BackupItemActionV2',
+      'example.lateen.dev/with-environment ItemBlockAction',
+      'example.lateen.dev/belong-together ItemBlockAction',
+      'example.lateen.dev/note-restore RestoreItemAction',
+      'example.lateen.dev/restore-content RestoreItemActionV2',
+      'example.lateen.dev/remove-copy DeleteItemAction',
+      'example.lateen.dev/folder ObjectStore',
+      'example.lateen.dev/folder VolumeSnapshotter',
+    ]) {
+      assert.ok(lines.includes(expected), `${expected} is not in\n${lines.join('\n')}`)
+    }
+    for (const name of ['default', 'shelf']) await new Locations(client, namespace).available(name)
+  })
+
+  it('start an operation that a backup waits for, and whose progress Velero shows', async () => {
+    await backups.create('first', { includedNamespaces: [shop] })
+    await backups.until('first', ({ status }) => status?.phase === 'WaitingForPluginOperations')
+    const details = await waitUntil(
+      async () => {
+        const text = await cli('backup', 'describe', 'first', '--details', '--colorized=false')
+        return /Progress:\s+[1-9]\d* of 20 complete \(pages\)/.test(text) ? text : undefined
+      },
+      { timeoutMs: 120_000, failure: () => new Error('velero shows no progress'), everyMs: 500 },
+    )
+    assert.match(details, /Operation for configmaps shop\/copied:/)
+    assert.match(details, /Backup Item Action Plugin:\s+example\.lateen\.dev\/copy-content/)
+    assert.match(details, /Progress description:\s+copying/)
+  })
+
+  it('bring the backup to its end without errors', async () => {
+    const { status } = await backups.ended('first')
+    assert.equal(status?.phase, 'Completed', describeFailure(status))
+    assert.deepEqual(
+      [status?.backupItemOperationsAttempted, status?.backupItemOperationsCompleted, status?.errors ?? 0],
+      [1, 1, 0],
+    )
+    assert.equal(status?.volumeSnapshotsCompleted, 1)
+  })
+
+  it('change what is stored, and add to it', async () => {
+    const stored = await bucket.unpack('first')
+    const annotations = (name: string) =>
+      stored.get(`resources/configmaps/namespaces/${shop}/${name}.json`)?.metadata.annotations ?? {}
+    assert.equal(annotations('noted')['example.lateen.dev/backup'], 'first')
+    assert.equal(annotations('copied')['example.lateen.dev/copied'], 'complete')
+    assert.ok(stored.has(`resources/secrets/namespaces/${shop}/noted.json`))
+  })
+
+  it('write to the log of the backup, with their own places in the sources', async () => {
+    const log = await cli('backup', 'logs', 'first')
+    assert.match(
+      log,
+      /msg="Noting the backup".*logSource="?\S*:\d+.*name=noted.*pluginName=backup-item-action/,
+    )
+    assert.match(log, /msg="These belong together".*name=left.*related=right/)
+    assert.doesNotMatch(log, /level=(error|warning)/)
+  })
+
+  it('take part in restoring: objects changed and skipped, others waited for, volumes made from snapshots', async () => {
+    await given.cluster.kubectl(['delete', 'namespace', shop, '--timeout=60s'])
+    await given.cluster.kubectl(['delete', 'pv', 'shelf-volume', '--timeout=60s'])
+    await restores.create('first', { backupName: 'first', restorePVs: true })
+    restored = await restores.until('first', ({ status }) => /Completed|Failed/.test(status?.phase ?? ''))
+    assert.equal(restored.status?.phase, 'Completed', JSON.stringify(restored.status))
+    assert.equal(restored.status?.restoreItemOperationsCompleted, 1)
+    assert.equal((await configMap('noted'))['example.lateen.dev/restore'], 'first')
+    assert.equal((await configMap('copied'))['example.lateen.dev/copied'], 'complete')
+    const once = await given.cluster.kubectl(['get', 'configmap', 'once', '-n', shop, '--ignore-not-found'])
+    assert.equal(once, '')
+    const where = ['get', 'pv', 'shelf-volume', '-o', 'jsonpath={.spec.hostPath.path}']
+    const volume = await given.cluster.kubectl(where)
+    assert.notEqual(volume, at('volume'))
+    assert.equal(await readFile(path.join(volume, 'page'), 'utf8'), 'what is on the volume')
+  })
+
+  it('keep a backup in a store of their own, from where it is restored', async () => {
+    const { status } = await backups.take('second', { includedNamespaces: [shop], storageLocation: 'shelf' })
+    assert.equal(status?.phase, 'Completed', describeFailure(status))
+    const files = await readdir(at('things/shelf/backups/second'))
+    assert.ok(files.includes('second.tar.gz') && files.includes('velero-backup.json'), files.join())
+    await restores.create('second', { backupName: 'second', namespaceMapping: { [shop]: 'other-shop' } })
+    const end = await restores.until('second', ({ status }) => /Completed|Failed/.test(status?.phase ?? ''))
+    assert.equal(end.status?.phase, 'Completed', JSON.stringify(end.status))
+    assert.equal((await configMap('left', 'other-shop'))['example.lateen.dev/restore'], 'second')
+  })
+
+  it('are told when a backup is deleted, and remove what they kept of it', async () => {
+    for (const name of ['first', 'second']) await cli('backup', 'delete', name, '--confirm')
+    await waitUntil(async () => (await backups.list()).length === 0, {
+      timeoutMs: 120_000,
+      failure: () => new Error(`backups stay:\n${velero.log.slice(-20).join('\n')}`),
+    })
+    const removed = velero.log.filter(line => /Removing the copy of a content/.test(line))
+    assert.ok(
+      removed.some(line => /name=copied/.test(line) && /backupName=first/.test(line)),
+      removed.join('\n'),
+    )
+    assert.deepEqual(await readdir(at('snapshots')), [])
+    await assert.rejects(
+      readdir(at('things/shelf/backups/second')).then(files => assert.deepEqual(files, ['x'])),
+    )
+  })
+
+  it('end when they are told to', () => {
+    const trouble = velero.log.filter(line => /exit gracefully|plugin process exited.*error/.test(line))
+    assert.deepEqual(trouble, [])
+  })
+
+  function describeFailure(status: Backup['status']): string {
+    const lines = velero.log.filter(line => /level=(error|warning)/.test(line))
+    return `${JSON.stringify(status)}\n${lines.join('\n')}`
+  }
+})
