@@ -28,6 +28,8 @@ export interface LinesResult {
 export interface TextResult {
   readonly show: 'text'
   readonly chunks: AsyncIterable<string | Uint8Array>
+  /** Asked after the last chunk; absent means 0. */
+  readonly exitCode?: () => number
 }
 
 /** What a command returns; `print-result.ts` turns it into text. */

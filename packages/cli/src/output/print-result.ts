@@ -21,7 +21,7 @@ export async function printResult(result: CommandResult, out: NodeJS.WritableStr
       return result.exitCode?.() ?? 0
     case 'text':
       await printText(result.chunks, out)
-      return 0
+      return result.exitCode?.() ?? 0
     case 'objects': {
       if (result.format === 'table') {
         out.write(renderTable(result.columns ?? [], result.objects))

@@ -5,36 +5,41 @@ import {
   type KubeClient,
   KubeError,
   type Logger,
-  type ResourceClient,
   type Unstructured,
 } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
+import { refusalBehind, standInName } from './probe-create.ts'
 import type { RequestGate } from './request-gate.ts'
 import type { RestoreSink, SinkTarget } from './sink.ts'
 
 export interface ClusterSinkOptions {
   client: KubeClient
+  /** For lists, which do not pass the gate. By default the same. */
+  lists?: KubeClient
   gate: RequestGate
   clock: Clock
   log: Logger
   /** For how long a request is repeated that fails because the server is busy or away. By default two minutes. */
   patienceMs?: number
+  /** Nothing is written: the server only tells what it would do. */
+  dryRun?: boolean
 }
 
 const firstWaitMs = 250
 const longestWaitMs = 5_000
 
-/** Writes to a cluster. */
+/** Writes to a cluster, unless all writes are to be dry runs. */
 export function createClusterSink(options: ClusterSinkOptions): RestoreSink {
-  const { client } = options
-  const on = ({ type, namespace }: Omit<SinkTarget, 'name'>): ResourceClient<Unstructured> =>
-    client.resource<Unstructured>(type, namespace === '' ? undefined : namespace)
+  const { client, dryRun = false } = options
+  const resourceOf = (through: KubeClient, { type, namespace }: Omit<SinkTarget, 'name'>) =>
+    through.resource<Unstructured>(type, namespace === '' ? undefined : namespace)
+  const on = (target: Omit<SinkTarget, 'name'>) => resourceOf(client, target)
   const call = <T>(send: () => Promise<T>, request: Repetition): Promise<T> =>
     patiently(send, request, options)
   return {
-    writes: true,
+    writes: !dryRun,
     async create(target, object, { signal, fieldManager }) {
-      const send = () => on(target).create(object as Unstructured, { signal, fieldManager })
+      const send = () => on(target).create(object as Unstructured, { signal, fieldManager, dryRun })
       return { object: asItem(await call(send, { signal, once: true })) }
     },
     async read(target, { signal }) {
@@ -46,15 +51,16 @@ export function createClusterSink(options: ClusterSinkOptions): RestoreSink {
       }
     },
     async patch(target, patch, { signal, fieldManager }) {
-      const send = () => on(target).patch(target.name, patch, { signal, fieldManager })
+      const send = () => on(target).patch(target.name, patch, { signal, fieldManager, dryRun })
       return { object: asItem(await call(send, { signal })) }
     },
     async updateStatus(target, object, { signal, fieldManager }) {
-      const write = { signal, fieldManager, subresource: 'status' }
+      const write = { signal, fieldManager, subresource: 'status', dryRun }
       const send = () => on(target).update(object as Unstructured, write)
       return { object: asItem(await call(send, { signal })) }
     },
     async remove(target, { signal, uid }) {
+      if (dryRun) return
       const remove = { signal, preconditions: { uid }, propagationPolicy: 'Orphan' } as const
       try {
         await call(() => on(target).delete(target.name, remove), { signal })
@@ -62,7 +68,20 @@ export function createClusterSink(options: ClusterSinkOptions): RestoreSink {
         if (!isNotFound(error)) throw error
       }
     },
-    list: (target, { signal }) => on(target).listEncoded({ signal }),
+    async probe(target, object, { signal, fieldManager }) {
+      const { name } = target
+      const standIn = standInName(name)
+      const probed = { ...object, metadata: { ...object.metadata, name: standIn } } as Unstructured
+      const send = () => on(target).create(probed, { signal, fieldManager, dryRun: true })
+      try {
+        await call(send, { signal })
+      } catch (error) {
+        signal?.throwIfAborted()
+        const refusal = refusalBehind(error, { name, standIn })
+        if (refusal !== undefined) throw refusal
+      }
+    },
+    list: (target, { signal }) => resourceOf(options.lists ?? client, target).listEncoded({ signal }),
   }
 }
 

@@ -41,6 +41,11 @@ export interface RestoreSink {
   updateStatus(target: SinkTarget, object: ActionItem, options: SinkOptions): Promise<SinkAnswer>
   /** Deletes this very object, and leaves what it owns. One that is gone already is no error. */
   remove(target: SinkTarget, options: CallOptions & { uid: string }): Promise<void>
+  /**
+   * Asks whether an object could be created if the one of its name were gone. Changes nothing, whatever the sink. Throws a KubeError
+   * only when it surely could not.
+   */
+  probe(target: SinkTarget, object: ActionItem, options: SinkOptions): Promise<void>
   /** All objects of a type in a namespace, as JSON. */
   list(
     target: Omit<SinkTarget, 'name'>,

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import type { Results } from '../../packages/server/src/report/report.ts'
+import { applyModifiers } from '../../packages/server/src/restore/modifiers/apply-modifiers.ts'
+import { parseModifiers } from '../../packages/server/src/restore/modifiers/parse-modifiers.ts'
+import { givenCluster } from '../../tools/cluster/testing.ts'
+import { type DonePlan, keyOf, planArchive, versionsOf } from './plan-harness.ts'
+import { type PlanScene, planScene } from './plan-scene.ts'
+import {
+  archiveOf,
+  configMap,
+  handsOn,
+  type RestoreOptions,
+  restoreArchive,
+  stored,
+} from './restore-harness.ts'
+
+const given = await givenCluster({ own: true })
+
+describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => {
+  let client: KubeClient
+  const { create, get } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
+
+  const quotaNamespace = 'plan-quota'
+  const policies = ['none', 'update', 'recreate'] as const
+  const scenes = new Map(policies.map(policy => [policy, planScene(policy.slice(0, 4))]))
+
+  before(async () => {
+    const config = await loadKubeConfig({ path: given.cluster.kubeconfigPath })
+    client = await createKubeClient({ config, retry: { attempts: 2 } })
+    for (const scene of scenes.values()) await prepare(scene)
+    await prepareQuota()
+    await atRest()
+  })
+
+  after(() => client[Symbol.asyncDispose]())
+
+  async function prepare({ existing, live }: PlanScene): Promise<void> {
+    await create(...existing)
+    await given.cluster.kubectl(['wait', '--for=create', 'serviceaccount/default', '-n', live])
+    await given.cluster.kubectl(['wait', '--for=jsonpath={.status.hard}', 'quota/few', '-n', live])
+    // Policies take effect a moment after they were created.
+    const object = configMap({ namespace: live, name: 'probe' }, { forbidden: 'yes' })
+    const args = ['create', '--dry-run=server', '-f', '-']
+    for (let said = ''; !said.includes('forbidden by policy'); ) {
+      said = await given.cluster.kubectl(args, { stdin: JSON.stringify(object) }).catch(String)
+    }
+  }
+
+  /** Room for two more than the one that the cluster makes by itself. */
+  async function prepareQuota(): Promise<void> {
+    const place = ['-n', quotaNamespace]
+    await given.cluster.kubectl(['create', 'namespace', quotaNamespace])
+    await given.cluster.kubectl(['wait', '--for=create', 'configmap/kube-root-ca.crt', ...place])
+    await given.cluster.kubectl(['create', 'quota', 'three', '--hard=count/configmaps=3', ...place])
+    await given.cluster.kubectl(['wait', '--for=jsonpath={.status.used}', 'quota/three', ...place])
+  }
+
+  /** Somebody who may read everything and change nothing. */
+  async function lookerClient(): Promise<KubeClient> {
+    const { kubectl } = given.cluster
+    await kubectl(['create', 'serviceaccount', 'looker', '-n', 'default'])
+    await kubectl(['create', 'clusterrole', 'looker', '--verb=get,list,watch', '--resource=*.*'])
+    await kubectl([
+      'create',
+      'clusterrolebinding',
+      'looker',
+      '--clusterrole=looker',
+      '--serviceaccount=default:looker',
+    ])
+    const token = (await kubectl(['create', 'token', 'looker', '-n', 'default'])).trim()
+    const text = await kubectl(['config', 'view', '--raw', '--flatten', '-o', 'json'])
+    const file = path.join(await mkdtemp(path.join(tmpdir(), 'lateen-looker-')), 'config')
+    const kubeconfig = JSON.parse(text)
+    for (const user of kubeconfig.users) user.user = { token }
+    await writeFile(file, JSON.stringify(kubeconfig))
+    const made = await createKubeClient({
+      config: await loadKubeConfig({ path: file }),
+      retry: { attempts: 2 },
+    })
+    await rm(path.dirname(file), { recursive: true })
+    return made
+  }
+
+  /** Controllers have done what there is to do about what was created. */
+  async function atRest(): Promise<void> {
+    for (let last = await versionsOf(client); ; ) {
+      const now = await versionsOf(client)
+      if (isDeepStrictEqual(now, last)) return
+      last = now
+    }
+  }
+
+  function optionsFor(scene: PlanScene, policy: string): RestoreOptions & { archive: Buffer } {
+    const annotations = policy === 'recreate' ? { 'lateen.dev/existing-resource-policy': policy } : {}
+    return {
+      client,
+      archive: archiveOf(...scene.backup),
+      annotations,
+      spec: {
+        namespaceMapping: scene.mapping,
+        ...(policy !== 'recreate' && { existingResourcePolicy: policy }),
+      },
+    }
+  }
+
+  async function planned(scene: PlanScene, policy: string): Promise<DonePlan> {
+    const modifiers = parseModifiers(scene.modifiers)
+    return planArchive({ ...optionsFor(scene, policy), modifiers })
+  }
+
+  async function restored(
+    scene: PlanScene,
+    policy: string,
+  ): Promise<{ items: Map<string, string>; results: Results }> {
+    const modifiers = parseModifiers(scene.modifiers)
+    const items = new Map<string, string>()
+    const { outcome } = await restoreArchive({
+      ...optionsFor(scene, policy),
+      ports: {
+        onItem: each => items.set(keyOf(each), comparable(`${each.item.action}: ${each.item.reason}`)),
+        modify: item => applyModifiers(modifiers, item),
+      },
+    })
+    return { items, results: outcome.results }
+  }
+
+  const plans = new Map<string, DonePlan>()
+
+  function planUnder(policy: string): DonePlan {
+    const plan = plans.get(policy)
+    assert.ok(plan)
+    return plan
+  }
+
+  it('writes nothing', async () => {
+    const before = await versionsOf(client)
+    for (const [policy, scene] of scenes) plans.set(policy, await planned(scene, policy))
+    assert.deepEqual(await versionsOf(client), before)
+  })
+
+  it('marks what could not be dry-run, and why', () => {
+    const { items } = planUnder('none')
+    const notes = [...items].flatMap(([key, { note }]) => (note === undefined ? [] : [[key, note]]))
+    assert.deepEqual(Object.fromEntries(notes), {
+      'ConfigMap plan-old-none/moved': 'not dry-run: namespace absent',
+      'Deployment plan-old-none/moved': 'not dry-run: namespace absent',
+      'Pod plan-live-none/aboard': 'not dry-run: service account captain absent',
+      'RoleBinding plan-old-none/movers': 'not dry-run: namespace absent',
+      'Sail plan-live-none/main': 'not dry-run: kind absent',
+      'Sail plan-old-none/jib': 'not dry-run: namespace absent, kind absent',
+      'Service plan-old-none/moved': 'not dry-run: namespace absent',
+      'ServiceAccount plan-old-none/mover': 'not dry-run: namespace absent',
+    })
+  })
+
+  it('has each object as it is and as it would be', () => {
+    const { items } = planUnder('update')
+    const { live, desired } = items.get('ConfigMap plan-live-upda/different') ?? {}
+    assert.deepEqual(live?.data, { v: 'live', more: 'live' })
+    assert.deepEqual(desired?.data, { v: 'backup' })
+    const account = items.get('ServiceAccount plan-live-upda/sailor')
+    assert.deepEqual(account?.live?.imagePullSecrets, undefined)
+    assert.deepEqual(account?.desired?.imagePullSecrets, [{ name: 'pull' }])
+    const modified = items.get('ConfigMap plan-live-upda/modified')
+    assert.equal(modified?.live, undefined)
+    assert.deepEqual(modified?.desired?.data, { v: 'by-rule' })
+  })
+
+  it('adds up what a quota leaves room for', async () => {
+    const objects = [0, 1, 2].map(index => configMap({ namespace: quotaNamespace, name: `cm-${index}` }))
+    const { counts, remarks } = await planArchive({ client, archive: archiveOf(...objects.map(stored)) })
+    assert.equal(counts.created, 3)
+    assert.match(
+      remarks.join(),
+      /^the quota three of namespace \S+ leaves room for 2 more count\/configmaps, and 3 are to be created: 1 of them will be refused$/,
+    )
+  })
+
+  it('takes a namespace that is being deleted for gone, as a restore waits for that', async () => {
+    const namespace = 'plan-leaving'
+    const held = configMap({ namespace, name: 'held', finalizers: ['example.com/hold'] })
+    await create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, held)
+    await given.cluster.kubectl(['delete', 'namespace', namespace, '--wait=false'])
+    const archive = archiveOf(stored(configMap({ namespace, name: 'held' }, { v: '1' })))
+    const { items } = await planArchive({ client, archive })
+    assert.deepEqual(
+      [...items.values()].map(({ kind, action, note }) => `${kind} ${action} (${note})`),
+      [
+        'ConfigMap created (not dry-run: namespace being deleted)',
+        'Namespace created (not dry-run: it is being deleted, and a restore waits for that)',
+      ],
+    )
+    const free = '{"metadata":{"finalizers":null}}'
+    await given.cluster.kubectl(['patch', 'cm', 'held', '-n', namespace, '-p', free])
+  })
+
+  it('says the same to somebody who may only look, and which rights are missing', async () => {
+    const scene = scenes.get('update')
+    assert.ok(scene)
+    const names = ['same', 'different', 'fresh'].map(name => `ConfigMap ${scene.live}/${name}`)
+    await using looker = await lookerClient()
+    const { items } = await planArchive({ ...optionsFor(scene, 'update'), client: looker })
+    const said = (plan: DonePlan['items']) =>
+      names.map(name => plan.get(name)).map(each => `${each?.action}: ${each?.reason}`)
+    assert.deepEqual(said(items), said(planUnder('update').items))
+    assert.equal(items.get(names[1] ?? '')?.note, 'not dry-run: no right to patch')
+    assert.equal(items.get(names[2] ?? '')?.note, 'not dry-run: no right to create')
+  })
+
+  for (const [policy, scene] of scenes) {
+    it(`says item by item what the restore then does, under ${policy}`, async () => {
+      const plan = planUnder(policy)
+      const said = [...plan.items].map(
+        ([key, { action, reason }]) => [key, comparable(`${action}: ${reason}`)] as const,
+      )
+      const { items, results } = await restored(scene, policy)
+      assert.deepEqual(new Map(said), items)
+      assert.deepEqual(sorted(plan.results), sorted(results))
+      // Not even `recreate` deletes what could not be created again.
+      assert.deepEqual((await get('cm', 'guarded', scene.live)).data, { v: 'live' })
+    })
+  }
+})
+
+/** What Go calls the field of a type that an object cannot be decoded to is only in the server. */
+function comparable(text: string): string {
+  return text.replace(/(cannot be handled as a \w+: ).*/, '$1…')
+}
+
+function sorted({ errors, warnings }: Results): unknown {
+  return [errors, warnings].map(({ velero = [], cluster = [], namespaces = {} }) => ({
+    velero: velero.toSorted(),
+    cluster: cluster.toSorted(),
+    namespaces: Object.entries(namespaces)
+      .map(([name, list]) => [name, list.map(comparable).toSorted()])
+      .toSorted(),
+  }))
+}
