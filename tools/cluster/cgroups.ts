@@ -1,5 +1,6 @@
 import { access, readdir, rmdir } from 'node:fs/promises'
 import path from 'node:path'
+import { waitUntil } from './wait-until.ts'
 
 const root = '/sys/fs/cgroup'
 
@@ -28,9 +29,22 @@ async function removeTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) await removeTree(path.join(folder, entry.name))
   }
-  await rmdir(folder).catch(error => {
-    if (error.code !== 'ENOENT') throw error
+  await waitUntil(() => removed(folder), {
+    timeoutMs: 10_000,
+    failure: () => new Error(`the control group ${folder} is still in use`),
   })
+}
+
+/** The kernel lets go of a group some time after the last process in it has ended. */
+async function removed(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EBUSY') return false
+    if (code !== 'ENOENT') throw error
+  }
+  return true
 }
 
 function exists(file: string): Promise<boolean> {

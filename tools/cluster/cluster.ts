@@ -50,6 +50,7 @@ export async function startCluster(name: string, needs: ClusterNeeds): Promise<O
   const stop = async () => {
     supervisor.stdin.end()
     await gone(name)
+    await sweepCluster(name)
   }
   return { ...cluster, stop, [Symbol.asyncDispose]: stop }
 }
@@ -145,8 +146,13 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<string | undefi
   return undefined
 }
 
+/** Waits for the end of the supervisor, which leaves nothing, unless it died on the way. */
 async function gone(name: string): Promise<void> {
-  await waitUntil(async () => (await readState(name)) === undefined, {
+  const ended = async () => {
+    const state = await readState(name)
+    return state === undefined || !(await isRunning(state))
+  }
+  await waitUntil(ended, {
     timeoutMs: 60_000,
     failure: () =>
       new ClusterError('CLUSTER_FAILED', `cluster ${name} did not stop within 60 s`, {

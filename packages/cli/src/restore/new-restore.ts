@@ -7,13 +7,18 @@ import type { RestoreSource } from './restore-source.ts'
 
 export type RestoreSpecFlags = FlagValues<typeof restoreSpecFlags>
 export type RestoreCreateFlags = FlagValues<typeof restoreCreateFlags>
+/** What makes a restore, whatever is then done with it. */
+export type NewRestoreFlags = Omit<
+  RestoreCreateFlags,
+  'local' | 'wait' | 'output' | 'label-columns' | 'show-labels'
+> & { readonly local?: string | undefined }
 
 /** A restore to be made from flags. */
 export interface NewRestore {
   readonly name: string
   readonly namespace: string
   readonly source: RestoreSource
-  readonly flags: RestoreCreateFlags
+  readonly flags: NewRestoreFlags
 }
 
 /** Builds the object that Velero's command line would send. Throws a CliError for texts that cannot be read. */
@@ -83,7 +88,7 @@ function uploaderConfigOf(flags: RestoreSpecFlags): NonNullable<RestoreSpec['upl
 }
 
 /** Throws a CliError in Velero's words for flags that contradict each other or are missing. */
-export function checkRestoreFlags(flags: RestoreCreateFlags): void {
+export function checkRestoreFlags(flags: NewRestoreFlags): void {
   if (Boolean(flags['from-backup']) === Boolean(flags['from-schedule'])) {
     throw new CliError('USAGE', 'either a backup or schedule must be specified, but not both')
   }
@@ -96,6 +101,7 @@ export function checkRestoreFlags(flags: RestoreCreateFlags): void {
       'existing-resource-policy has invalid value, it accepts only none, update as value',
     )
   }
+  if (flags.local === '') throw new CliError('USAGE', '--local needs a folder')
   if (flags['parallel-files-download'] < 0) {
     throw new CliError('USAGE', 'parallel-files-download cannot be negative')
   }

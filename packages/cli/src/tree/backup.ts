@@ -141,6 +141,32 @@ export const backupDescribeFlags = {
   ...downloadFlags,
 } as const satisfies FlagSet
 
+export const backupDiffFlags = {
+  'exit-code': { type: 'boolean', help: 'Make the exit code 1 if there are differences.' },
+  live: {
+    type: 'boolean',
+    help: 'Compare with the cluster: with what the backup would take if it were taken now.',
+  },
+  output: {
+    type: 'choice',
+    short: 'o',
+    default: 'table',
+    choices: ['table', 'json', 'yaml', 'diff'],
+    help: 'How to print: table, json and yaml with the fields that changed, or diff, a unified diff of each object.',
+  },
+  'show-secrets': {
+    type: 'boolean',
+    help: 'Show the values of Secrets. Without it marks stand for them, which are the same for the same value.',
+  },
+  timeout: {
+    type: 'duration',
+    default: '1m',
+    help: 'How long to wait for the link to each archive, and then for more of it to come.',
+  },
+  'with-status': { type: 'boolean', help: 'Compare the status of objects, too.' },
+  ...downloadFlags,
+} as const satisfies FlagSet
+
 export const backupLogsFlags = {
   timeout: {
     type: 'duration',
@@ -232,6 +258,21 @@ function remove(name: string, aliases: readonly string[] = []): CommandSpec {
   })
 }
 
+const diff = command({
+  name: 'diff',
+  summary: 'Show what changed between backups, or since one',
+  description:
+    'Compares the resources of two backups, or of one with the cluster, and shows which objects were added, removed and changed. What the API server changes by itself (uid, resourceVersion, generation, managedFields, times of creation) is no difference. Data of volumes is not compared.',
+  examples: [
+    'lateen backup diff monday tuesday',
+    'lateen backup diff monday --live -o diff',
+    'lateen backup diff monday tuesday -o json --with-status',
+  ],
+  args: { usage: 'NAME [LATER]', min: 1, max: 2 },
+  flags: backupDiffFlags,
+  load: () => import('../commands/backup-diff.ts'),
+})
+
 const download = command({
   name: 'download',
   summary: 'Download the resources of a backup',
@@ -254,7 +295,7 @@ export const backupCommands = {
   noun: {
     name: 'backup',
     summary: 'Work with backups',
-    commands: [create('create'), remove('delete'), describe('describe'), download, get('get'), logs],
+    commands: [create('create'), remove('delete'), describe('describe'), diff, download, get('get'), logs],
   },
   underCreate: create('backup'),
   underGet: get('backups', ['backup']),

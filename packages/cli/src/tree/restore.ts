@@ -95,6 +95,10 @@ export const restoreCreateFlags = {
   'from-backup': { type: 'string', help: 'Backup to restore from.' },
   'from-schedule': { type: 'string', help: 'Schedule whose newest Completed backup to restore from.' },
   labels: { type: 'map', help: 'Labels of the restore as key1=value1,key2=value2.' },
+  local: {
+    type: 'string',
+    help: 'Restore from here, with the rights of the kubeconfig and without a server, from a backup in this folder: one that backup create --local has made, or a copy of a bucket. Resources only: volumes need the node agent.',
+  },
   wait: {
     type: 'boolean',
     short: 'w',
@@ -102,6 +106,39 @@ export const restoreCreateFlags = {
   },
   ...restoreSpecFlags,
   ...createOutputFlags,
+} as const satisfies FlagSet
+
+export const restorePlanFlags = {
+  'allow-partially-failed': restoreCreateFlags['allow-partially-failed'],
+  annotations: restoreCreateFlags.annotations,
+  'from-backup': { type: 'string', help: 'Backup to plan a restore from.' },
+  'from-schedule': {
+    type: 'string',
+    help: 'Schedule whose newest Completed backup to plan a restore from.',
+  },
+  labels: restoreCreateFlags.labels,
+  local: {
+    type: 'string',
+    help: 'Plan a restore from a backup in this folder, as restore create --local would make it, without a server.',
+  },
+  output: {
+    type: 'choice',
+    short: 'o',
+    default: 'table',
+    choices: ['table', 'json', 'yaml', 'diff'],
+    help: 'How to print: table, json and yaml with the fields that would change, or diff, a unified diff of each object.',
+  },
+  'show-secrets': {
+    type: 'boolean',
+    help: 'Show the values of Secrets. Without it marks stand for them, which are the same for the same value.',
+  },
+  timeout: {
+    type: 'duration',
+    default: '1m',
+    help: 'How long to wait for the link to each file of the backup, and then for more of it to come.',
+  },
+  ...restoreSpecFlags,
+  ...downloadFlags,
 } as const satisfies FlagSet
 
 export const restoreGetFlags = {
@@ -151,6 +188,7 @@ function create(name: string): CommandSpec {
       'lateen restore create copy --from-backup shop --namespace-mappings shop:shop-copy',
       'lateen restore create --from-schedule daily --allow-partially-failed',
       'lateen restore create --from-backup shop --include-resources persistentvolumeclaims,persistentvolumes -o yaml',
+      'lateen restore create --from-backup shop --local ./backups',
     ],
     args: { usage: '[NAME]', min: 0, max: 1 },
     flags: restoreCreateFlags,
@@ -199,6 +237,23 @@ function remove(name: string, aliases: readonly string[] = []): CommandSpec {
   })
 }
 
+const plan = command({
+  name: 'plan',
+  summary: 'Show what a restore would do',
+  description:
+    'Says of each object of a backup whether a restore would create, update or skip it or fail, and why; nothing is written. NAME alone plans an existing restore anew; with --from-backup or --from-schedule it is what the restore would be called. The API server is asked by dry runs, with the rights of the kubeconfig; what it cannot be asked, because the namespace or the kind does not exist yet, is checked against the schema and marked "not dry-run". The exit code is 0 if the restore would have no errors, and else 1.',
+  examples: [
+    'lateen restore plan --from-backup shop',
+    'lateen restore plan --from-backup shop --namespace-mappings shop:shop-copy',
+    'lateen restore plan --from-backup shop --existing-resource-policy update -o diff',
+    'lateen restore plan again -o json',
+    'lateen restore plan --from-backup shop --local ./backups',
+  ],
+  args: { usage: '[NAME]', min: 0, max: 1 },
+  flags: restorePlanFlags,
+  load: () => import('../commands/restore-plan.ts'),
+})
+
 const logs = command({
   name: 'logs',
   summary: 'Show the log of a restore',
@@ -212,7 +267,7 @@ export const restoreCommands = {
   noun: {
     name: 'restore',
     summary: 'Work with restores',
-    commands: [create('create'), remove('delete'), describe('describe'), get('get'), logs],
+    commands: [create('create'), remove('delete'), describe('describe'), get('get'), logs, plan],
   },
   underCreate: create('restore'),
   underGet: get('restores', ['restore']),

@@ -1,8 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Backup, type BackupPhase, type BackupStorageLocation, formatTime } from '@lateen/api'
+import { type Backup, type BackupPhase, formatTime } from '@lateen/api'
 import {
   type Clock,
   createKubeClient,
@@ -12,16 +9,13 @@ import {
   silentLogger,
   systemClock,
 } from '@lateen/kube'
-import { ObjectStoreError } from '@lateen/plugin'
 import type { BackupProgress } from '../backup/backup-request.ts'
 import { observeCluster } from '../backup/observe-facts.ts'
 import { performBackup, phaseAfterWork } from '../backup/perform-backup.ts'
 import { type PreparedBackup, prepareBackup } from '../backup/prepare/prepare-backup.ts'
-import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
-import { bucketLayout } from '../backup-store/bucket-layout.ts'
-import { FilesystemStore } from '../object-store/filesystem.ts'
-import { createSignedDownloads } from '../object-store/signed-downloads.ts'
+import type { BackupStore } from '../backup-store/backup-store.ts'
 import { createBackupEngine } from './backup-controllers.ts'
+import { localLocation, openLocalFolder, temporaryFolder } from './local-folder.ts'
 import { serverDefaults } from './server-options.ts'
 
 /** A backup that is taken from here, without a server. */
@@ -81,7 +75,7 @@ export async function runLocalBackup(
   const prepared = await prepareLocal(options.backup, { client, clock, signal })
   const startTimestamp = formatTime(clock.now())
   const backup: Backup = { ...prepared.backup, status: { ...prepared.backup.status, startTimestamp } }
-  await using place = await openFolder(options.folder, clock)
+  await using place = await openLocalFolder(options.folder, { clock, create: true, accessMode: 'ReadWrite' })
   await requireFreeName(backup, place.store, { folder: options.folder, signal })
   await using scratch = await temporaryFolder()
   const features = options.features ?? []
@@ -126,7 +120,7 @@ async function prepareLocal(
   const facts = await observeCluster(backup, { client, namespace, globalVolumePolicies: '', signal })
   const prepared = prepareBackup({
     backup: { ...backup, spec: { ...backup.spec, storageLocation: locationName } },
-    facts: { ...facts, locations: [localLocation(namespace)], snapshotLocations: [] },
+    facts: { ...facts, locations: [localLocation(locationName, namespace)], snapshotLocations: [] },
     defaults: serverDefaults.backupDefaults,
     now: clock.now(),
   })
@@ -136,43 +130,6 @@ async function prepareLocal(
     `the backup ${backup.metadata.name} is not valid: ${prepared.validationErrors.join('; ')}`,
     'change what each of these names',
   )
-}
-
-function localLocation(namespace: string): BackupStorageLocation {
-  return {
-    apiVersion: 'velero.io/v1',
-    kind: 'BackupStorageLocation',
-    metadata: { name: locationName, namespace },
-    spec: { provider: 'filesystem', objectStorage: { bucket: 'local' } },
-    status: { phase: 'Available' },
-  }
-}
-
-async function openFolder(folder: string, clock: Clock): Promise<{ store: BackupStore } & AsyncDisposable> {
-  const bucket = path.basename(path.resolve(folder))
-  const store = new FilesystemStore({
-    clock,
-    randomName: () => randomBytes(8).toString('hex'),
-    downloads: createSignedDownloads({ signingKey: randomBytes(32), clock, publicUrl: noLinks }),
-  })
-  const parent = path.dirname(path.resolve(folder))
-  await store.init({ config: { path: parent, bucket, prefix: '', createBucket: 'true' } })
-  const dispose = () => store[Symbol.asyncDispose]()
-  const location = {
-    store,
-    bucket,
-    layout: bucketLayout(''),
-    accessMode: 'ReadWrite' as const,
-    [Symbol.asyncDispose]: dispose,
-  }
-  return {
-    store: createBackupStore({ location, clock, random: Math.random }),
-    [Symbol.asyncDispose]: dispose,
-  }
-}
-
-function noLinks(): never {
-  throw new ObjectStoreError('INVALID_CONFIG', { reason: 'a local folder has no links' })
 }
 
 async function requireFreeName(
@@ -186,11 +143,6 @@ async function requireFreeName(
     `${path.join(folder, 'backups', metadata.name ?? '')} is there already`,
     'choose another name, or remove that folder',
   )
-}
-
-async function temporaryFolder(): Promise<{ folder: string } & AsyncDisposable> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'lateen-local-'))
-  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
 /** There is nobody to wait for operations, and nothing to finalize. */
