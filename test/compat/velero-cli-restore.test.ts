@@ -61,7 +61,9 @@ describe('velero and lateen show restores', { skip, concurrency: false }, () => 
 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
-    server = await startPlace(namespace, ['backup', 'backup-queue', 'backup-finalizer', 'restore'])
+    server = await startPlace(namespace, [
+      ...['backup', 'backup-queue', 'backup-finalizer', 'restore', 'restore-finalizer'],
+    ])
     await writeRestoreFiles(path.join(folder, namespace))
     await apply(describedRestoreObjects(namespace))
     await given.cluster.kubectl(['delete', 'restores.velero.io', 'deleting', '-n', namespace, '--wait=false'])
@@ -413,6 +415,7 @@ describe('velero and lateen read a restore that our server made', { skip, concur
     await given.cluster.kubectl(['delete', 'configmap', 'kept', '-n', live])
   })
   after(async () => {
+    await given.cluster.kubectl(['delete', 'restores.velero.io', '--all', '-n', live])
     await server[Symbol.asyncDispose]()
     await given.cluster.kubectl(['delete', 'namespace', live, '--wait=false'])
   })

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { constants, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -15,6 +15,8 @@ export interface VeleroServerOptions {
   namespace: string
   /** Beyond those that a process on this machine needs. */
   flags?: readonly string[]
+  /** Plugin programs beside the one for S3. */
+  plugins?: readonly string[]
 }
 
 /** A real `velero server` with velero-plugin-for-aws. */
@@ -57,12 +59,14 @@ export async function startVeleroServer(options: VeleroServerOptions): Promise<V
 
 async function spawnServer(
   folder: string,
-  { cluster, namespace, flags = [] }: VeleroServerOptions,
+  { cluster, namespace, flags = [], plugins = [] }: VeleroServerOptions,
 ): Promise<ChildProcess> {
   const programs = await tools(['velero', 'velero-plugin-for-aws'])
   const at = (name: string) => path.join(folder, name)
   for (const name of ['plugins', 'home', 'tmp']) await mkdir(at(name))
-  await copyFile(programs['velero-plugin-for-aws'], at('plugins/velero-plugin-for-aws'))
+  for (const program of [programs['velero-plugin-for-aws'], ...plugins]) {
+    await copyFile(program, path.join(at('plugins'), path.basename(program)), constants.COPYFILE_FICLONE)
+  }
   const { accessKeyId, secretAccessKey } = cluster.s3
   const keys = `aws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`
   await writeFile(at('credentials'), `[default]\n${keys}`)

@@ -12,6 +12,14 @@ export interface ExistingObjectsOptions {
   limit?: number
 }
 
+const resourceQuotas = {
+  group: '',
+  version: 'v1',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+  namespaced: true,
+} as const
+
 interface Place {
   met: number
   listed: Promise<void> | undefined
@@ -21,21 +29,28 @@ interface Place {
 /**
  * Objects of the cluster that a restore meets. Looking for each one before it is created would double the requests into an empty
  * cluster, so an object is looked for when creating it failed; where many are there already, one list finds the rest before it is
- * tried in vain.
+ * tried in vain. In a namespace with a quota nothing is tried in vain: the API server counts such attempts as if they had succeeded,
+ * until minutes later, and would refuse what comes after them.
  */
 export class ExistingObjects {
   readonly #options: ExistingObjectsOptions
   readonly #places = new Map<string, Place>()
+  readonly #quotas = new Map<string, Promise<boolean>>()
+  /** Namespaces where many objects of one type were there: those of other types probably are, too. */
+  readonly #crowded = new Set<string>()
   #bytes = 0
 
   constructor(options: ExistingObjectsOptions) {
     this.#options = options
   }
 
-  /** The object, if a list has shown it. Undefined says nothing. */
-  async known(target: SinkTarget): Promise<ActionItem | undefined> {
-    const place = this.#places.get(keyOf(target))
-    if (place?.listed === undefined) return undefined
+  /** The object, if a list has shown it. Undefined says nothing. Throws the signal's reason. */
+  async known(target: SinkTarget, signal: AbortSignal): Promise<ActionItem | undefined> {
+    const place = this.#placeOf(target)
+    const tryNothing =
+      this.#crowded.has(target.namespace) || (await this.#isCounted(target.namespace, signal))
+    if (tryNothing) place.listed ??= this.#list(target, place, signal)
+    if (place.listed === undefined) return undefined
     await place.listed
     const json = place.objects.get(target.name)
     if (json === undefined) return undefined
@@ -51,7 +66,10 @@ export class ExistingObjects {
     if (live === undefined) return undefined
     const place = this.#placeOf(target)
     place.met += 1
-    if (place.met === listAfter) place.listed = this.#list(target, place, signal)
+    if (place.met === listAfter) {
+      this.#crowded.add(target.namespace)
+      place.listed ??= this.#list(target, place, signal)
+    }
     return live
   }
 
@@ -59,6 +77,28 @@ export class ExistingObjects {
   forget(): void {
     this.#places.clear()
     this.#bytes = 0
+  }
+
+  #isCounted(namespace: string, signal: AbortSignal): Promise<boolean> {
+    if (namespace === '') return Promise.resolve(false)
+    let counted = this.#quotas.get(namespace)
+    if (counted === undefined) {
+      counted = this.#hasQuota(namespace, signal)
+      this.#quotas.set(namespace, counted)
+    }
+    return counted
+  }
+
+  async #hasQuota(namespace: string, signal: AbortSignal): Promise<boolean> {
+    const { sink, log } = this.#options
+    try {
+      for await (const _ of sink.list({ type: resourceQuotas, namespace }, { signal })) return true
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KubeError)) throw error
+      log.debug({ error, namespace }, 'It is not known whether there is a quota')
+    }
+    return false
   }
 
   async #list(target: SinkTarget, { objects }: Place, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import { lateenAnnotation, type Restore } from '@lateen/api'
 import type { ActionItem } from '@lateen/plugin'
 import type { GroupResource } from '../../item/item.ts'
+import { keepBinding } from '../volumes/keep-binding.ts'
 import { type MergePatch, mergePatchBetween } from './merge-patch.ts'
 import { mergeServiceAccount } from './merge-service-account.ts'
 import { addRestoreLabels, labelMapOf, type RestoreLabels } from './reset-object.ts'
@@ -39,6 +40,8 @@ export interface ExistingFacts {
   /** As it is there, after `resetObject` and `dropFieldOwners`. */
   live: ActionItem
   labels: RestoreLabels
+  /** Whether it is a volume or a claim that is in use. */
+  bound?: boolean
 }
 
 /** Their data would be gone with them. */
@@ -51,11 +54,22 @@ const neverReplaced = new Set<string>([
 
 /** Decides by policy and difference. Who owns which field is no difference. */
 export function decideExisting(facts: ExistingFacts): ExistingStep {
+  if (!facts.bound) return decide(facts)
+  const wanted = keepBinding(facts.wanted, facts.live)
+  if (wanted !== undefined) return decide({ ...facts, wanted })
+  return decideDifferent({ ...facts, policy: facts.policy === '' ? '' : 'none' }, {})
+}
+
+function decide(facts: ExistingFacts): ExistingStep {
   const { policy, wanted, live, labels } = facts
   const marked = { ...live, metadata: { ...live.metadata } }
   addRestoreLabels(marked, labels)
   const mark: MergePatch = { metadata: { labels: labelMapOf(labels) } }
-  if (sameJson(marked, wanted)) return policy === 'update' ? { step: 'mark', patch: mark } : { step: 'leave' }
+  if (sameJson(marked, wanted)) {
+    // Velero's own action makes every service account look different, and one without anything to merge keeps its labels.
+    const marks = policy === 'update' && facts.groupResource !== 'serviceaccounts'
+    return marks ? { step: 'mark', patch: mark } : { step: 'leave' }
+  }
   if (facts.groupResource === 'serviceaccounts') {
     const patch = mergePatchBetween(marked, mergeServiceAccount(marked, wanted))
     if (patch === undefined) return { step: 'leave' }

@@ -16,7 +16,7 @@ const attempts = 4
  * Throws what ends a restore.
  */
 export async function placeObject(ready: ReadyObject): Promise<PlacedObject> {
-  const known = await ready.run.existing.known(ready.target)
+  const known = await ready.run.existing.known(ready.target, ready.signal)
   if (known !== undefined) return settleExisting(ready, known)
   for (let attempt = 1; ; attempt++) {
     try {

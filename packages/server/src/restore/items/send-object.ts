@@ -48,7 +48,11 @@ export async function sendObject(
   if (groupResource === definitions && (outcome.action === 'created' || outcome.action === 'updated')) {
     run.definitions.push((created ?? object) as Definition)
   }
-  if (created === undefined || !sink.writes) return outcome
+  if (created === undefined) return outcome
+  if (!sink.writes) {
+    tellOfPodData(run, sent)
+    return outcome
+  }
   const { name = target.name } = created.metadata
   let placed: CreatedObject = { ...sent, target: { ...target, name }, created }
   placed = await restoreStatus(run, placed, signal)
@@ -151,13 +155,20 @@ async function beginPod(
     await run.volumes.podRestored(created, item.source.namespace, signal)
   } catch (error) {
     throwIfOver(error, signal)
-    run.report.error({
-      ...placeOf(item),
-      error: asError(error),
-      message: 'The volumes of a pod are not restored',
-    })
+    podDataFailed(run, item, error)
   }
   run.ports.onPodRestored?.(created)
+}
+
+/** Where nothing is written: what would be said of the volumes of a pod. */
+function tellOfPodData(run: RestoreRun, { item, groupResource, object }: ObjectToSend): void {
+  if (groupResource !== 'pods') return
+  const error = run.volumes.missingPodData(object, item.source.namespace)
+  if (error !== undefined) podDataFailed(run, item, error)
+}
+
+function podDataFailed({ report }: RestoreRun, item: ItemInHand, error: unknown): void {
+  report.error({ ...placeOf(item), error: asError(error), message: 'The volumes of a pod are not restored' })
 }
 
 function noteClaim(run: RestoreRun, { item, claimedVolume, created }: CreatedObject): void {

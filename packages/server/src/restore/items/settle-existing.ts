@@ -1,5 +1,6 @@
 import type { ActionItem } from '@lateen/plugin'
 import { copyJson } from '../modifiers/copy-json.ts'
+import { isBound } from '../volumes/keep-binding.ts'
 import { decideExisting } from './existing-policy.ts'
 import { explainRefusal } from './explain-refusal.ts'
 import {
@@ -25,7 +26,9 @@ export async function settleExisting(ready: ReadyObject, found: ActionItem): Pro
   resetObject(live)
   dropFieldOwners(live)
   const { policy, labels } = run
-  const decided = decideExisting({ policy, groupResource: ready.groupResource, wanted: object, live, labels })
+  const { groupResource } = ready
+  const bound = isBound(found)
+  const decided = decideExisting({ policy, groupResource, wanted: object, live, labels, bound })
   const compared = { desired: object, live }
   switch (decided.step) {
     case 'leave':
@@ -35,7 +38,7 @@ export async function settleExisting(ready: ReadyObject, found: ActionItem): Pro
     case 'keep':
       return { outcome: { ...failWithWarning(ready, differs(ready, decided.warning), true), ...compared } }
     case 'patch':
-      return { outcome: { ...(await change(ready, decided)), ...compared }, live: found }
+      return { outcome: { ...compared, ...(await change(ready, decided)) }, live: found }
     case 'replace':
       return replace(ready, found, compared)
   }
@@ -64,9 +67,12 @@ async function change(
   const { run, target, fieldManager, signal } = ready
   try {
     const write = { fieldManager, signal }
-    const { note } = await run.ports.sink.patch(target, { type: 'merge', body: patch }, write)
+    const body = { type: 'merge', body: patch } as const
+    const { object: desired, note } = await run.ports.sink.patch(target, body, write)
+    resetObject(desired)
+    dropFieldOwners(desired)
     const reason = ready.groupResource === 'serviceaccounts' ? reasons.merged : reasons.updated
-    return { action: 'updated', reason, exists: true, note }
+    return { action: 'updated', reason, exists: true, note, desired }
   } catch (error) {
     throwIfOver(error, signal)
     const outcome = failWithWarning(ready, refusal(ready, error), true)
@@ -75,23 +81,27 @@ async function change(
 }
 
 async function replace(ready: ReadyObject, found: ActionItem, compared: Compared): Promise<PlacedObject> {
-  const { run, target, signal } = ready
+  const { run, target, fieldManager, signal } = ready
   const { sink } = run.ports
+  let exists = true
   try {
+    // What cannot be created again must not be deleted.
+    await sink.probe(target, ready.object, { fieldManager, signal })
     if (sink.writes) {
+      exists = false
       await sink.remove(target, { uid: found.metadata.uid ?? '', signal })
       await awaitGone(ready)
     }
     const { object: created, note } = sink.writes
       ? await createReady(ready)
-      : { object: ready.object, note: undefined }
+      : { object: ready.object, note: 'dry-run under another name' }
     return {
       outcome: { action: 'updated', reason: reasons.replaced, exists: true, note, ...compared },
       created,
     }
   } catch (error) {
     throwIfOver(error, signal)
-    return { outcome: { ...failWithError(ready, refusal(ready, error)), ...compared } }
+    return { outcome: { ...failWithError(ready, refusal(ready, error)), exists, ...compared } }
   }
 }
 

@@ -1,7 +1,8 @@
 import type { ActionItem } from '@lateen/plugin'
 import type { PersistentVolume } from './decide-volume.ts'
 
-const bindingAnnotations = [
+/** What controllers write on volumes and claims that they have bound. */
+export const bindingAnnotations = [
   'pv.kubernetes.io/bind-completed',
   'pv.kubernetes.io/bound-by-controller',
 ] as const

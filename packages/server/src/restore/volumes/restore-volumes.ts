@@ -83,19 +83,26 @@ export class RestoreVolumes {
     rebindClaim(claim, this.names)
   }
 
+  /** Why the volumes of a pod stay empty although the backup has their files; undefined when they do not. */
+  missingPodData(pod: ActionItem, sourceNamespace: string): RestoreItemError | undefined {
+    const { podVolumes } = this.#options.volumes
+    const { name = '', namespace = '' } = pod.metadata
+    const count = this.#index.podVolumeBackupsOf({ namespace: sourceNamespace, name }).length
+    if (count === 0 || !('unavailable' in podVolumes)) return undefined
+    return new RestoreItemError('VOLUME_EMPTY', podItem(pod), {
+      message: `pods/${namespace}/${name}: the data of ${count} of its volumes are not restored: ${podVolumes.unavailable}`,
+      hint: 'the volumes are empty; restore with a server that can',
+    })
+  }
+
   /** Begins to restore the volumes of a pod that was created, if the backup has their files. */
   async podRestored(pod: ActionItem, sourceNamespace: string, signal: AbortSignal): Promise<void> {
     const { podVolumes } = this.#options.volumes
-    const { name = '', namespace = '' } = pod.metadata
+    const missing = this.missingPodData(pod, sourceNamespace)
+    if (missing !== undefined) throw missing
+    const { name = '' } = pod.metadata
     const podVolumeBackups = this.#index.podVolumeBackupsOf({ namespace: sourceNamespace, name })
-    if (podVolumeBackups.length === 0) return
-    if ('unavailable' in podVolumes) {
-      const count = podVolumeBackups.length
-      throw new RestoreItemError('VOLUME_EMPTY', podItem(pod), {
-        message: `pods/${namespace}/${name}: the data of ${count} of its volumes are not restored: ${podVolumes.unavailable}`,
-        hint: 'the volumes are empty; restore with a server that can',
-      })
-    }
+    if (podVolumeBackups.length === 0 || 'unavailable' in podVolumes) return
     const { restore, backup } = this.#options
     await podVolumes.begin({ pod, sourceNamespace, podVolumeBackups, restore, backup }, signal)
   }
@@ -178,13 +185,14 @@ export class RestoreVolumes {
     const { snapshots } = this.#options.volumes
     const name = volume.metadata.name ?? ''
     const snapshot = this.#index.snapshotOf(name)
-    if (restore.spec.restorePVs === false || snapshot === undefined || !sink.writes) return volume
+    if (restore.spec.restorePVs === false || snapshot === undefined) return volume
     if ('unavailable' in snapshots) {
       throw new RestoreItemError('ITEM_VOLUME_FAILED', volumeItem(name), {
         message: `error executing PVAction for persistentvolumes/${name}: ${snapshots.unavailable}`,
         hint: 'restore without volumes (--restore-volumes=false), or with a server that has the plugin',
       })
     }
+    if (!sink.writes) return volume
     try {
       const made = await snapshots.restore({ volume, snapshot, backup }, signal)
       this.#volumeInfo.push(made.volumeInfo)
