@@ -8,6 +8,7 @@ import {
   GetObjectCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
+  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
 import type { Backup } from '@lateen/api'
@@ -15,6 +16,18 @@ import type { KubeObject } from '@lateen/kube'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 
 const run = promisify(execFile)
+
+interface ResultList {
+  velero?: string[]
+  cluster?: string[]
+  namespaces?: Record<string, string[]>
+}
+
+/** `-results.gz`. */
+export interface Results {
+  errors: ResultList
+  warnings: ResultList
+}
 
 /** The objects in an archive, by their paths in it. */
 export type Unpacked = ReadonlyMap<string, KubeObject>
@@ -61,9 +74,22 @@ export class BackupBucket implements Disposable {
     return Buffer.from((await Body?.transformToByteArray()) ?? [])
   }
 
+  async write(key: string, body: Buffer): Promise<void> {
+    await this.#client.send(
+      new PutObjectCommand({ Bucket: this.#bucket, Key: `${this.#prefix}${key}`, Body: body }),
+    )
+  }
+
   /** A file such as `-results.gz` of a backup. */
   async readJson(backup: string, file: string): Promise<unknown> {
     return JSON.parse(gunzipSync(await this.read(`backups/${backup}/${backup}${file}`)).toString())
+  }
+
+  /** What a restore says it did not do, and warns of. */
+  async restoreResults(restore: string): Promise<Results> {
+    return JSON.parse(
+      gunzipSync(await this.read(`restores/${restore}/restore-${restore}-results.gz`)).toString(),
+    )
   }
 
   async metadata(backup: string): Promise<Backup> {

@@ -1,11 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { RestoreKind } from '@lateen/api'
 import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import type { ServerOptions } from '@lateen/server'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { BackupBucket } from './backup-bucket.ts'
 import { Backups, createLocation, type LocationInBucket } from './backups.ts'
+import { Restores } from './restores.ts'
 import { Locations, prepareCluster, type RunningServer, startServer } from './storage-location-harness.ts'
 
 /** A namespace for a server, with a location in the bucket, and another one with things to back up. */
@@ -18,6 +20,7 @@ export interface ServerScene extends AsyncDisposable {
   /** Where the server keeps what it works on. */
   readonly scratch: string
   readonly backups: Backups
+  readonly restores: Restores
   readonly locations: Locations
   readonly bucket: BackupBucket
   /** Starts the server and waits until its location is Available. One that still runs in the end is killed. */
@@ -43,6 +46,7 @@ export async function openServerScene(
   return {
     ...{ cluster, client, namespace, data, scratch, locations, bucket },
     backups: new Backups(client, namespace),
+    restores: new Restores(client, namespace),
     async start(options = {}) {
       const kubeconfig = cluster.kubeconfigPath
       const server = await startServer({ namespace, kubeconfig, scratchFolder: scratch, ...options })
@@ -52,11 +56,20 @@ export async function openServerScene(
     },
     async [Symbol.asyncDispose]() {
       for (const server of running) await server[Symbol.asyncDispose]()
+      await letRestoresGo(client, namespace)
       await cluster.kubectl(['delete', 'namespace', namespace, data, '--wait=false'])
       await client[Symbol.asyncDispose]()
       bucket[Symbol.dispose]()
       await rm(scratch, { recursive: true, force: true })
     },
+  }
+}
+
+/** Without a server nobody removes their files, and they would hold the namespace. */
+async function letRestoresGo(client: KubeClient, namespace: string): Promise<void> {
+  const restores = client.resource(RestoreKind, namespace)
+  for await (const { metadata } of restores.list()) {
+    await restores.patch(metadata.name ?? '', { type: 'merge', body: { metadata: { finalizers: null } } })
   }
 }
 

@@ -6,7 +6,10 @@ import { givenCluster } from '../../tools/cluster/testing.ts'
 import { archiveOf, configMap, handsOn, restoreArchive, type Stored, stored } from './restore-harness.ts'
 
 const given = await givenCluster()
-const namespaces = ['restore-same', 'restore-update', 'restore-again', 'restore-fresh', 'restore-ports']
+const namespaces = [
+  ...['restore-same', 'restore-update', 'restore-again', 'restore-fresh', 'restore-ports', 'restore-quota'],
+  ...['restore-bound', 'restore-bound-copy'],
+]
 
 describe('Objects that exist when they are restored', { skip: given.skip }, () => {
   let client: KubeClient
@@ -139,5 +142,65 @@ describe('Objects that exist when they are restored', { skip: given.skip }, () =
     const { outcome } = await restoreArchive({ client, archive, spec: { preserveNodePorts: true } })
     assert.deepEqual(outcome.results.errors, {})
     assert.match(outcome.results.warnings.namespaces?.[namespace]?.join() ?? '', /Service:web already exists/)
+  })
+
+  it('uses up no quota by what is there already', async () => {
+    const namespace = 'restore-quota'
+    const secrets = Array.from({ length: 20 }, (_, index) =>
+      stored({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: `secret-${index}` } }),
+    )
+    await restoreArchive({ client, archive: archiveOf(...secrets.slice(0, 17)) })
+    const hard = { 'count/secrets': '20' }
+    await create({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { namespace, name: 'few' },
+      spec: { hard },
+    })
+    const counted = '--for=jsonpath={.status.used.count/secrets}=17'
+    await given.cluster.kubectl(['wait', 'resourcequota/few', '-n', namespace, counted, '--timeout=60s'])
+    const { outcome } = await restoreArchive({ client, archive: archiveOf(...secrets), workers: 8 })
+    assert.deepEqual(outcome.results.errors, {})
+    assert.ok(await get('secret', 'secret-19', namespace))
+  })
+
+  it('takes no volume away from the claim that uses it, under update', async () => {
+    const namespace = 'restore-bound'
+    const spec = {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'restore-bound',
+      persistentVolumeReclaimPolicy: 'Retain',
+      capacity: { storage: '1Gi' },
+      hostPath: { path: '/tmp/restore-bound' },
+      claimRef: { namespace, name: 'data' },
+    }
+    const volume: Stored = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: namespace }, spec }
+    const claim: Stored = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { namespace, name: 'data' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'restore-bound',
+        volumeName: namespace,
+        resources: { requests: { storage: '1Gi' } },
+      },
+    }
+    await create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, volume, claim)
+    const bound = '--for=jsonpath={.status.phase}=Bound'
+    await given.cluster.kubectl(['wait', `pv/${namespace}`, bound, '--timeout=60s'])
+    await given.cluster.kubectl(['wait', 'pvc/data', '-n', namespace, bound, '--timeout=60s'])
+    const before = await get('pv', namespace)
+    const archive = archiveOf(stored(before), stored(await get('pvc', 'data', namespace)))
+    const update = { existingResourcePolicy: 'update' }
+    const same = await restoreArchive({ client, archive, spec: update })
+    assert.deepEqual(same.outcome.results, { warnings: {}, errors: {} })
+    assert.deepEqual((await get('pv', namespace)).spec, before.spec)
+    const namespaceMapping = { [namespace]: `${namespace}-copy` }
+    const { outcome } = await restoreArchive({ client, archive, spec: { ...update, namespaceMapping } })
+    assert.match(outcome.results.warnings.cluster?.join() ?? '', /PersistentVolume "restore-bound" already exists/)
+    assert.deepEqual((await get('pv', namespace)).spec, before.spec)
+    assert.equal(((await get('pvc', 'data', namespace)).status as { phase?: string }).phase, 'Bound')
+    await given.cluster.kubectl(['delete', 'pv', namespace, '--wait=false'])
   })
 })

@@ -87,7 +87,8 @@ function nameOf({ groupResource: type, namespace, name }: RestoredItem): string 
   return namespace === '' ? `${type} ${name}` : `${type} ${namespace}/${name}`
 }
 
-function requestOf({ spec = {}, name = 'again', annotations = {} }: RestoreOptions): RestoreRequest {
+/** The request that a test's options mean. */
+export function requestOf({ spec = {}, name = 'again', annotations = {} }: RestoreOptions): RestoreRequest {
   const { group, version } = RestoreKind
   const restore: Restore = {
     apiVersion: `${group}/${version}`,

@@ -43,6 +43,11 @@ export interface RunningServer extends AsyncDisposable {
   stop(): Promise<number | null>
   /** Ends it without warning. */
   kill(): Promise<void>
+  /** Lets it do nothing until it is resumed, and does not tell it. */
+  pause(): void
+  resume(): void
+  /** Its exit code, once it has one. */
+  readonly exited: Promise<number | null>
 }
 
 /** Starts a server and waits until its controllers run. */
@@ -67,6 +72,9 @@ export async function startServer(options: Partial<ServerOptions>): Promise<Runn
     url: `http://127.0.0.1:${port}`,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    exited,
     [Symbol.asyncDispose]: async () => void (child.exitCode === null && (await end('SIGKILL'))),
   }
 }

@@ -117,6 +117,13 @@ export const soakPlans: SoakPlan[] = [
     timeoutMinutes: 90,
   },
   {
+    name: 'restore-matrix',
+    shows: 'restores of any kind leave the cluster as those of Velero do, and tell the same',
+    files: ['test/compat/restore-matrix.test.ts'],
+    seeds: 60,
+    timeoutMinutes: 90,
+  },
+  {
     name: 'killed-backup',
     shows:
       'a server that is killed while it takes backups leaves nothing half done after its restart, in the cluster or in the bucket',
@@ -129,6 +136,21 @@ export const soakPlans: SoakPlan[] = [
     shows: 'a bucket that throttles, resets, cuts and loses answers does no harm to a backup',
     files: ['test/cluster/backup-bucket-faults.test.ts'],
     seeds: 100,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-restore',
+    shows:
+      'a server that is killed while it restores leaves no restore behind after its restart, and the next restore brings back everything',
+    files: ['test/cluster/restore-kill.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 90,
+  },
+  {
+    name: 'restoring-turns',
+    shows: 'two servers never restore the same, though one falls asleep at any moment and wakes up again',
+    files: ['test/cluster/restore-two-servers.test.ts'],
+    seeds: 30,
     timeoutMinutes: 60,
   },
 ]

@@ -1,8 +1,20 @@
 // The server process. Read entry/server.ts first, then controllers/backup-storage-location.ts.
+import type { BackupDiffOptions, ShownDifference } from './entry/backup-diff.ts'
 import type { LocalBackupOptions, LocalBackupResult } from './entry/local-backup.ts'
+import type { LocalRestoreOptions, LocalRestoreResult } from './entry/local-restore.ts'
+import type { RestorePlanOptions, ShownPlan } from './entry/restore-plan.ts'
 import type { ServerOptions } from './entry/server-options.ts'
 
+export type { BackupDiffOptions, ShownDifference } from './entry/backup-diff.ts'
 export type { LocalBackupOptions, LocalBackupResult } from './entry/local-backup.ts'
+export type { LocalRestoreOptions, LocalRestoreResult } from './entry/local-restore.ts'
+export type {
+  PlanFiles,
+  PlannedAction,
+  RestorePlanOptions,
+  ShownItem,
+  ShownPlan,
+} from './entry/restore-plan.ts'
 export {
   type LogLevel,
   logLevels,
@@ -26,4 +38,28 @@ export async function runLocalBackup(
 ): Promise<LocalBackupResult> {
   const local = await import('./entry/local-backup.ts')
   return local.runLocalBackup(options, signal)
+}
+
+/** Restores a backup without a server; see `entry/local-restore.ts`, which is loaded only now. */
+export async function runLocalRestore(
+  options: LocalRestoreOptions,
+  signal: AbortSignal,
+): Promise<LocalRestoreResult> {
+  const local = await import('./entry/local-restore.ts')
+  return local.runLocalRestore(options, signal)
+}
+
+/** Plans a restore without a server; see `entry/restore-plan.ts`, which is loaded only now. */
+export async function openRestorePlan(options: RestorePlanOptions, signal: AbortSignal): Promise<ShownPlan> {
+  const plan = await import('./entry/restore-plan.ts')
+  return plan.openRestorePlan(options, signal)
+}
+
+/** Compares backups; see `entry/backup-diff.ts`, which is loaded only now. */
+export async function* diffBackups(
+  options: BackupDiffOptions,
+  signal: AbortSignal,
+): AsyncGenerator<ShownDifference> {
+  const diff = await import('./entry/backup-diff.ts')
+  yield* diff.diffBackups(options, signal)
 }

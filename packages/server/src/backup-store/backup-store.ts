@@ -50,6 +50,8 @@ export interface BackupStore {
   names(signal?: AbortSignal): AsyncIterable<string>
   /** Deletes everything under the name, `velero-backup.json` first. May be repeated after it failed. */
   deleteBackup(name: string, signal?: AbortSignal): Promise<void>
+  /** Deletes the files of a restore. May be repeated after it failed. */
+  deleteRestore(name: string, signal?: AbortSignal): Promise<void>
   /** A link that anyone may GET for some time. Says nothing about existence. */
   signedUrl(file: StoredFile, ttlSeconds: number, signal?: AbortSignal): Promise<string>
 }
@@ -116,6 +118,9 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
     async deleteBackup(name, signal) {
       await deleteKey(layout.backupKey(name, 'metadata'), signal)
       for await (const key of list(layout.backupFolder(name), signal)) await deleteKey(key, signal)
+    },
+    async deleteRestore(name, signal) {
+      for await (const key of list(layout.restoreFolder(name), signal)) await deleteKey(key, signal)
     },
     signedUrl: (file, ttlSeconds, signal) =>
       store.createSignedUrl({ ...at(keyOf(file), signal), ttlSeconds }),

@@ -1,11 +1,10 @@
-import { formatTime, type Restore, RestoreKind, type RestoreStatus } from '@lateen/api'
+import { formatTime, type Restore, type RestoreStatus } from '@lateen/api'
 import {
   again,
   type Clock,
   type ControllerOptions,
   done,
   type Informer,
-  isNotFound,
   type KubeClient,
   type Outcome,
   type ReconcileContext,
@@ -21,8 +20,9 @@ import {
   type RestoreDefaults,
 } from '../restore/prepare/prepare-restore.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { moveRestore, patchRestore, tellOfMove } from './move-restore.ts'
 import { ProgressPatches } from './progress-patches.ts'
-import { recordEvent } from './record-event.ts'
+import { awaitsRemoval, keptForFiles, removeRestore } from './remove-restore.ts'
 import { restoresOverlap } from './restores-overlap.ts'
 
 export interface RestoreControllerOptions {
@@ -36,19 +36,25 @@ export interface RestoreControllerOptions {
   ports: LocationPorts
   perform: PerformRestorePorts
   defaults: RestoreDefaults
+  /** How long the deletion of a restore waits for a store that does not answer. */
+  removalPatienceMs: number
+  /** Keys of the restores that the finalizer works on. */
+  finalizing: ReadonlySet<string>
 }
 
 export type RestoreStep =
   | { type: 'start' }
   /** In progress, but not here: whoever did it is gone. */
   | { type: 'fail-interrupted' }
-  | { type: 'finish' }
+  /** It is being deleted, and its files are still there. */
+  | { type: 'remove' }
   | { type: 'ignore' }
 
-/** What to do about a restore. `running` tells that this process is working on it. */
+/** What to do about a restore. `running` tells that this process is restoring it. */
 export function nextStep(restore: Restore | undefined, running: boolean): RestoreStep {
-  if (restore === undefined || running || restore.metadata.deletionTimestamp !== undefined) {
-    return { type: 'ignore' }
+  if (restore === undefined || running) return { type: 'ignore' }
+  if (restore.metadata.deletionTimestamp !== undefined) {
+    return awaitsRemoval(restore) ? { type: 'remove' } : { type: 'ignore' }
   }
   switch (restore.status?.phase) {
     case undefined:
@@ -56,9 +62,6 @@ export function nextStep(restore: Restore | undefined, running: boolean): Restor
       return { type: 'start' }
     case 'InProgress':
       return { type: 'fail-interrupted' }
-    case 'Finalizing':
-    case 'FinalizingPartiallyFailed':
-      return { type: 'finish' }
     default:
       return { type: 'ignore' }
   }
@@ -71,14 +74,17 @@ const LAST_WORDS_MS = 4_000
 const WAIT_MS = 1_000
 
 /** Restores at the same time; others stay New. */
-const CONCURRENCY = 4
+const MOST_RESTORES = 4
+
+/** Restores that are looked at: more than run, so that deletions do not wait for those. */
+const CONCURRENCY = 16
 
 /** Velero's own words, which people search for. */
 const interrupted = 'found a restore with status "InProgress" during the server starting, mark it as "Failed"'
 
 /** Restores backups, several at once as long as they do not touch the same namespaces. */
 export function restoreController(options: RestoreControllerOptions): ControllerOptions {
-  const { informer, restores, clock } = options
+  const { informer, restores, clock, finalizing } = options
   const running = new Map<string, Restore>()
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
@@ -88,9 +94,7 @@ export function restoreController(options: RestoreControllerOptions): Controller
     if (restore === undefined) return done()
     switch (step.type) {
       case 'start':
-        if ([...running.values()].some(other => restoresOverlap(restore, other))) {
-          return again({ afterMs: WAIT_MS })
-        }
+        if (mustWait(restore, [...running.values()])) return again({ afterMs: WAIT_MS })
         running.set(key, restore)
         try {
           await takeRestore(restore, scope)
@@ -100,20 +104,27 @@ export function restoreController(options: RestoreControllerOptions): Controller
         return done()
       case 'fail-interrupted': {
         const completionTimestamp = formatTime(clock.now())
-        await move(restore, { phase: 'Failed', failureReason: interrupted, completionTimestamp }, scope)
+        await moveRestore(
+          restore,
+          { phase: 'Failed', failureReason: interrupted, completionTimestamp },
+          scope,
+        )
         return done()
       }
-      case 'finish': {
-        const phase = restore.status?.phase === 'Finalizing' ? 'Completed' : 'PartiallyFailed'
-        await move(restore, { phase, completionTimestamp: formatTime(clock.now()) }, scope)
+      case 'remove':
+        if (finalizing.has(key)) return again({ afterMs: WAIT_MS })
+        await removeRestore(restore, { ...scope, patienceMs: options.removalPatienceMs })
         return done()
-      }
       case 'ignore':
         return done()
     }
   }
 
   return { name: 'restore', sources: [watching({ informer })], reconcile, concurrency: CONCURRENCY }
+}
+
+function mustWait(restore: Restore, running: readonly Restore[]): boolean {
+  return running.length >= MOST_RESTORES || running.some(other => restoresOverlap(restore, other))
 }
 
 type Scope = RestoreControllerOptions & ReconcileContext
@@ -124,11 +135,12 @@ async function takeRestore(restore: Restore, scope: Scope): Promise<void> {
   const prepared = prepareRestore({ restore, facts: observed.facts, defaults })
   const { validationErrors } = prepared
   if (validationErrors.length > 0) {
-    await move(restore, { phase: 'FailedValidation', validationErrors: [...validationErrors] }, scope)
+    const status = { phase: 'FailedValidation' as const, validationErrors: [...validationErrors] }
+    await leaveNew(restore, status, scope)
     return
   }
   const startTimestamp = formatTime(clock.now())
-  const started = await move(prepared.restore, { phase: 'InProgress', startTimestamp }, scope)
+  const started = await leaveNew(prepared.restore, { phase: 'InProgress', startTimestamp }, scope)
   if (started === undefined) return
   try {
     await performAndMove(started, { ...prepared, observed }, scope)
@@ -152,7 +164,7 @@ async function performAndMove(
     patch: ({ itemsRestored, totalItems }, abort) =>
       patchRestore(
         restore,
-        { status: { progress: { itemsRestored, totalItems } } },
+        { type: 'merge', body: { status: { progress: { itemsRestored, totalItems } } } },
         { ...scope, signal: abort },
       ),
   })
@@ -166,7 +178,7 @@ async function performAndMove(
   await progress[Symbol.asyncDispose]()
   const phase = phaseAfterRestoring(performed)
   const ended = phase === 'Failed' && { completionTimestamp: formatTime(clock.now()) }
-  await move(restore, { ...performed.status, phase, ...ended }, scope)
+  await moveRestore(restore, { ...performed.status, phase, ...ended }, scope)
 }
 
 /** Even a server that is told to stop says what became of the restore, if it can in a few seconds. */
@@ -177,38 +189,22 @@ async function fail(restore: Restore, error: unknown, scope: Scope): Promise<voi
   if (!stopped) scope.log.error({ error, restore: restore.metadata.name }, 'restore failed')
   const completionTimestamp = formatTime(scope.clock.now())
   const signal = stopped ? AbortSignal.timeout(LAST_WORDS_MS) : scope.signal
-  await move(restore, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
+  await moveRestore(restore, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
 }
 
-/** Moves the restore to another phase, with everything that was filled in. Undefined when it is gone. */
-async function move(restore: Restore, status: RestoreStatus, scope: Scope): Promise<Restore | undefined> {
-  const body = { spec: restore.spec, status: { ...restore.status, ...status } }
-  const written = await patchRestore(restore, body, scope)
-  if (written === undefined) return undefined
-  const { phase, failureReason, validationErrors, warnings, errors } = status
-  const fields = { phase, failureReason, validationErrors, warnings, errors }
-  scope.log.info({ restore: restore.metadata.name, ...fields }, 'restore moved')
-  const { client, clock, log, signal } = scope
-  const type = phase === 'Failed' || phase === 'FailedValidation' ? 'Warning' : 'Normal'
-  const message = failureReason ?? validationErrors?.join('; ') ?? `Restore is ${phase}`
-  const event = { about: written, type, reason: `Restore${phase}`, message } as const
-  await recordEvent(event, { client, clock, log, signal })
-  return written
-}
-
-async function patchRestore(
-  { metadata }: Restore,
-  body: object,
-  { client, restores, signal }: Pick<Scope, 'client' | 'restores' | 'signal'>,
-): Promise<Restore | undefined> {
-  try {
-    const written = await client
-      .resource(RestoreKind, metadata.namespace)
-      .patch(metadata.name ?? '', { type: 'merge', body }, { signal })
-    restores.note(written)
-    return written
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
+/**
+ * Moves a new restore on, with everything that was filled in. It is kept until its files are gone once it may have some. Undefined when
+ * it is gone. Throws KubeErrors, among them a conflict when someone changed it since it was looked at.
+ */
+async function leaveNew(restore: Restore, status: RestoreStatus, scope: Scope): Promise<Restore | undefined> {
+  const { resourceVersion } = restore.metadata
+  const finalizers = status.phase === 'InProgress' && { finalizers: keptForFiles(restore) }
+  const body = {
+    metadata: { resourceVersion, ...finalizers },
+    spec: restore.spec,
+    status: { ...restore.status, ...status },
   }
+  const written = await patchRestore(restore, { type: 'merge', body }, scope)
+  if (written !== undefined) await tellOfMove(written, status, scope)
+  return written
 }

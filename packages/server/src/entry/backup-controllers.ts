@@ -23,7 +23,9 @@ import { backupQueueController, type ConflictTest } from '../controllers/backup-
 import { downloadRequestController } from '../controllers/download-request.ts'
 import { LatestObjects } from '../controllers/latest-objects.ts'
 import { restoreController } from '../controllers/restore.ts'
+import { restoreFinalizerController } from '../controllers/restore-finalizer.ts'
 import type { PerformRestorePorts } from '../restore/perform-restore.ts'
+import { RequestGate } from '../restore/sink/request-gate.ts'
 import { noVolumeRestore } from '../restore/volumes/volume-restore.ts'
 import { type BlockWorkers, createBlockWorkers } from '../workers/block-workers.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -46,9 +48,14 @@ export interface BackupEngine extends AsyncDisposable {
   readonly performRestore: PerformRestorePorts
 }
 
+export interface EngineWiring extends Pick<BackupWiring, 'client' | 'clock' | 'log' | 'options'> {
+  /** Repeats nothing by itself, for requests that have a gate before them. By default the client. */
+  gatedClient?: KubeClient
+}
+
 /** Makes scratch and starts the workers, which all backups share. Throws what the file system throws. */
 export async function createBackupEngine(
-  { client, clock, log, options }: Pick<BackupWiring, 'client' | 'clock' | 'log' | 'options'>,
+  { client, gatedClient = client, clock, log, options }: EngineWiring,
   workers: BlockWorkers = createBlockWorkers({ count: options.itemBlockWorkerCount }),
 ): Promise<BackupEngine> {
   const scratch = await createServerScratch({
@@ -77,6 +84,8 @@ export async function createBackupEngine(
   }
   const performRestore: PerformRestorePorts = {
     ...perform,
+    gatedClient,
+    gate: new RequestGate({ clock, most: workers.count }),
     volumes: noVolumeRestore,
     actions: () =>
       builtInRestoreActions({
@@ -108,7 +117,6 @@ export function backupControllers(wiring: BackupWiring, engine: BackupEngine): C
   const informer = manager.informer(BackupKind, { namespace, transform: withoutManagedFields })
   const backups = new LatestObjects(informer)
   const requests = manager.informer(DownloadRequestKind, { namespace })
-  const restoreInformer = manager.informer(RestoreKind, { namespace, transform: withoutManagedFields })
   const shared = { client, informer, backups, clock, random, ports }
   return [
     backupQueueController({
@@ -127,17 +135,29 @@ export function backupControllers(wiring: BackupWiring, engine: BackupEngine): C
     }),
     backupFinalizerController(shared),
     downloadRequestController({ client, informer: requests, clock, random, ports }),
+    ...restoreControllers(wiring, engine),
+  ]
+}
+
+function restoreControllers(
+  { manager, client, clock, random, options, ports }: BackupWiring,
+  { performRestore }: BackupEngine,
+): ControllerOptions[] {
+  const { namespace, backupDefaults } = options
+  const informer = manager.informer(RestoreKind, { namespace, transform: withoutManagedFields })
+  const shared = { client, informer, restores: new LatestObjects(informer), clock, random, ports }
+  const finalizing = new Set<string>()
+  const { resourceTimeout } = backupDefaults
+  return [
     restoreController({
-      client,
-      informer: restoreInformer,
-      restores: new LatestObjects(restoreInformer),
-      clock,
-      random,
+      ...shared,
       namespace,
-      ports,
-      perform: engine.performRestore,
-      defaults: options.backupDefaults,
+      perform: performRestore,
+      defaults: backupDefaults,
+      removalPatienceMs: resourceTimeout,
+      finalizing,
     }),
+    restoreFinalizerController({ ...shared, resourceTimeoutMs: resourceTimeout, finalizing }),
   ]
 }
 

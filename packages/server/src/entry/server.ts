@@ -43,6 +43,9 @@ import {
 /** Validations of stores that hang may be cut short; the pod has 30 s to end. */
 const STOP_GRACE_MS = 5_000
 
+/** Of restores: as many as requests may be under way, or those would wait here instead of at their gate. */
+const LEAST_CONNECTIONS = 8
+
 /**
  * Runs the server until the signal aborts, then stops gracefully and resolves. Throws `StartUpError` or
  * `ServerOptionError` when it cannot start, KubeErrors when the API server cannot be reached, and what the manager throws.
@@ -53,7 +56,13 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
   checkServerOptions(options)
   const { env } = process
   const config = await loadKubeConfig({ path: options.kubeconfig, context: options.kubecontext, env })
-  await using client = await createKubeClient({ config, log, userAgent: `lateen-server/${options.version}` })
+  const access = { config, log, userAgent: `lateen-server/${options.version}` }
+  await using client = await createKubeClient(access)
+  await using gatedClient = await createKubeClient({
+    ...access,
+    retry: { attempts: 1 },
+    connections: Math.max(LEAST_CONNECTIONS, options.itemBlockWorkerCount),
+  })
   const scope = { client, namespace: options.namespace, log, signal }
   log.info(
     { version: options.version, namespace: options.namespace, cluster: client.server },
@@ -89,7 +98,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
         readSecretKey({ ...secret, field: 'spec.config.customerKeyEncryptionSecret' }, abort),
     }),
   )
-  await using engine = await createBackupEngine({ client, clock: systemClock, log, options })
+  await using engine = await createBackupEngine({ client, gatedClient, clock: systemClock, log, options })
   const ports = { objectStores, readSecretKey, credentialFiles }
   register({ manager, client, options, downloads, log, ports, engine })
   await manager.run(signal)

@@ -2,6 +2,7 @@ import { BackupKind, BackupStorageLocationKind, labelNames, type Restore, validL
 import { isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
 import { InvalidModifiersError, parseModifiers } from './modifiers/parse-modifiers.ts'
 import type { ResourceModifiers } from './modifiers/resource-modifiers.ts'
+import type { BackupChoices } from './prepare/choose-backup.ts'
 import type { RestoreFacts } from './prepare/prepare-restore.ts'
 
 interface ConfigMap extends KubeObject {
@@ -32,11 +33,24 @@ export interface ObservedRestore {
 /** Reads what `prepareRestore` needs to know. Throws KubeErrors when the API server does not answer. */
 export async function observeRestore(restore: Restore, ports: RestoreFactPorts): Promise<ObservedRestore> {
   const { client, namespace, signal } = ports
+  const choices = {
+    backups: await candidates(restore, ports),
+    locations: await client.resource(BackupStorageLocationKind, namespace).list({ signal }).toArray(),
+  }
+  return observeRestoreOf(choices, restore, ports)
+}
+
+/** The same for backups that were found elsewhere. */
+export async function observeRestoreOf(
+  choices: BackupChoices,
+  restore: Restore,
+  ports: RestoreFactPorts,
+): Promise<ObservedRestore> {
+  const { client, signal } = ports
   await client.discovery.refresh({ signal })
   const modifiers = await readModifiers(restore.spec.resourceModifier?.name ?? '', ports)
   const facts: RestoreFacts = {
-    backups: await candidates(restore, ports),
-    locations: await client.resource(BackupStorageLocationKind, namespace).list({ signal }).toArray(),
+    ...choices,
     discovery: await client.discovery.all({ signal }),
     policies: await configMapData(restore.spec.resourcePolicy?.name ?? '', ports),
     modifiers: modifiers && { problems: modifiers.problems },

@@ -23,12 +23,15 @@ import type { Priorities } from './order/priorities.ts'
 import type { RestoreOutcome, RestoreProgress, RestoreTimeouts } from './restore-request.ts'
 import { runRestore } from './run-restore.ts'
 import { createClusterSink } from './sink/cluster-sink.ts'
-import { RequestGate } from './sink/request-gate.ts'
+import type { RequestGate } from './sink/request-gate.ts'
 import type { BackedUpVolumes, VolumeRestore } from './volumes/volume-restore.ts'
 
 /** What restores are performed with; the same for all of one server. */
 export interface PerformRestorePorts {
   client: KubeClient
+  /** For requests about single objects, which pass the gate: it repeats nothing by itself, or the gate would not see refusals. */
+  gatedClient: KubeClient
+  gate: RequestGate
   clock: Clock
   /** The server's own log. */
   log: Logger
@@ -154,15 +157,14 @@ async function restoreInto(
   { request, ports, log }: RunScope,
   signal: AbortSignal,
 ): Promise<RestoreOutcome> {
-  const { client, clock, workers, features, priorities, timeouts } = ports
+  const { client, gatedClient, gate, clock, workers, features, priorities, timeouts } = ports
   const { restore, backup, policies, modifiers, onProgress } = request
   const volumes = await backedUpVolumes(request, signal)
-  const gate = new RequestGate({ clock, most: workers.count })
   return runRestore(
     { restore, backup, policies, volumes, priorities, features },
     {
       archive,
-      sink: createClusterSink({ client, gate, clock, log }),
+      sink: createClusterSink({ client: gatedClient, lists: client, gate, clock, log }),
       discovery: client.discovery,
       clock,
       newUid: () => ports.newUid(),

@@ -1,4 +1,5 @@
 import { goDurationOf, type HookStatus, type Restore } from '@lateen/api'
+import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
 import { HookCounter } from '../../hooks/hook-counter.ts'
 import { type SpecHooks, specHooksOf } from '../../hooks/restore-spec-hooks.ts'
@@ -6,12 +7,17 @@ import type { Results } from '../../report/report.ts'
 import { RestoreReport } from '../items/restore-report.ts'
 import { setAlarm } from './alarm.ts'
 import { execHooksOf } from './exec-hooks.ts'
-import { type HookedPod, type PodHooksPorts, runPodHooks } from './run-pod-hooks.ts'
+import { PodWatch } from './pod-watch.ts'
+import { type HookedPod, runPodHooks } from './run-pod-hooks.ts'
+import { createTurns, type Turns } from './turns.ts'
 
-export interface RestoreExecHooksOptions extends PodHooksPorts {
+export interface RestoreExecHooksOptions {
+  client: KubeClient
+  clock: Clock
+  log: Logger
   restore: Restore
-  /** Pods that are watched at the same time; others wait for their turn, and their wait timeouts begin with it. */
-  mostPods?: number
+  /** Commands that run at the same time; others wait for their turn. Any number of pods is waited for. */
+  mostCommands?: number
 }
 
 /** How the hooks of a restore went. */
@@ -22,7 +28,7 @@ export interface HooksOutcome {
   hookStatus: Required<HookStatus>
 }
 
-const defaultMostPods = 200
+const defaultMostCommands = 32
 
 /**
  * Runs the commands that a restore has for the pods it creates, while it goes on. Failures are lines of the restore's log and in
@@ -38,7 +44,8 @@ export class RestoreExecHooks implements AsyncDisposable {
   readonly #outer: AbortSignal
   /** Of everything that runs. */
   readonly #signal: AbortSignal
-  readonly #waiting: HookedPod[] = []
+  readonly #watch: PodWatch
+  readonly #turns: Turns
   readonly #running = new Set<Promise<void>>()
 
   /** Throws InvalidSelectorError for a spec that was not validated. */
@@ -46,6 +53,8 @@ export class RestoreExecHooks implements AsyncDisposable {
     this.#options = options
     this.#specHooks = specHooksOf(options.restore.spec)
     this.#report = new RestoreReport(options.log)
+    this.#watch = new PodWatch(options.client)
+    this.#turns = createTurns(options.mostCommands ?? defaultMostCommands)
     this.#outer = signal
     this.#signal = AbortSignal.any([signal, this.#stop.signal])
   }
@@ -65,8 +74,8 @@ export class RestoreExecHooks implements AsyncDisposable {
     }
     if (hooks.length === 0) return
     for (const hook of hooks) this.#counter.attempted({ namespace, pod: name, hook })
-    this.#waiting.push({ namespace, name, hooks })
-    this.#startMore()
+    const run = this.#run({ namespace, name, created: pod, hooks }).finally(() => this.#running.delete(run))
+    this.#running.add(run)
   }
 
   /**
@@ -87,28 +96,17 @@ export class RestoreExecHooks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error('the restore has ended'))
     await this.#settled()
+    await this.#watch[Symbol.asyncDispose]()
   }
 
   async #settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
-  #startMore(): void {
-    const most = this.#options.mostPods ?? defaultMostPods
-    while (this.#running.size < most) {
-      const pod = this.#waiting.shift()
-      if (pod === undefined) return
-      const run = this.#run(pod).finally(() => {
-        this.#running.delete(run)
-        this.#startMore()
-      })
-      this.#running.add(run)
-    }
-  }
-
   async #run(pod: HookedPod): Promise<void> {
     const { namespace, name } = pod
-    for (const { hook, error } of await runPodHooks(pod, this.#options, this.#signal)) {
+    const ports = { ...this.#options, watch: this.#watch, inTurn: this.#turns }
+    for (const { hook, error } of await runPodHooks(pod, ports, this.#signal)) {
       this.#counter.failed({ namespace, pod: name, hook })
       this.#report.error({
         place: { namespace },

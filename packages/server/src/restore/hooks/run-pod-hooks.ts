@@ -1,22 +1,18 @@
 import { goDurationOf } from '@lateen/api'
-import {
-  type Clock,
-  isGone,
-  type KubeClient,
-  type Logger,
-  type ResourceClient,
-  type WatchOptions,
-} from '@lateen/kube'
+import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import { runHook } from '../../hooks/run-hook.ts'
 import { setAlarm } from './alarm.ts'
 import type { RestoreExecHook } from './exec-hooks.ts'
-import { byContainer, longestWaitMs, nextPodStep, podType, type WatchedPod } from './next-pod-step.ts'
+import { byContainer, longestWaitMs, nextPodStep, type WatchedPod } from './next-pod-step.ts'
+import type { CreatedPod, PodWatch } from './pod-watch.ts'
 import { hookExpired, hookFailed, hookNotRun, type RestoreHookError } from './restore-hook-error.ts'
 
 /** A restored pod and its hooks. */
 export interface HookedPod {
   namespace: string
   name: string
+  /** As it was created. */
+  created: CreatedPod
   hooks: readonly RestoreExecHook[]
 }
 
@@ -24,6 +20,9 @@ export interface PodHooksPorts {
   client: KubeClient
   clock: Clock
   log: Logger
+  watch: PodWatch
+  /** Runs a command when there is room for it. Throws the signal's reason, and what the command throws. */
+  inTurn<T>(run: () => Promise<T>, signal: AbortSignal): Promise<T>
 }
 
 /** A hook that failed or could not be run. */
@@ -65,7 +64,7 @@ async function runAsContainersComeUp(work: PodWork, signal: AbortSignal): Promis
   await using _alarm = setAlarm({ clock, ms, ring: () => late.abort(waitedEnough(ms ?? 0)) })
   const over = AbortSignal.any([signal, late.signal])
   try {
-    for await (const seen of podStates(work, over)) {
+    for await (const seen of work.watch.states(pod.created, over)) {
       const ended = await runWhatIsDue(seen, work, signal)
       if (ended !== undefined) return ended.reason
     }
@@ -132,42 +131,13 @@ async function runOne(
   const fields = { resource: 'pods', namespace, name, hookName: hook.name, hookSource: hook.source }
   log.info({ ...fields, hookCommand: hook.command }, 'Running a restore hook')
   try {
-    const output = await runHook({ namespace, name, hook }, { client, clock }, signal)
+    const run = () => runHook({ namespace, name, hook }, { client, clock }, signal)
+    const output = await work.inTurn(run, signal)
     if (output === undefined) return hookNotRun(of(pod, hook), 'the pod has ended')
     log.info({ ...fields, ...output }, 'The restore hook has run')
     return undefined
   } catch (error) {
     return hookFailed(of(pod, hook), error)
-  }
-}
-
-/** The pod as it is now and after every change; undefined where it does not exist. Throws KubeError and the signal's reason. */
-async function* podStates(
-  { client, pod }: PodWork,
-  signal: AbortSignal,
-): AsyncGenerator<WatchedPod | undefined> {
-  const pods = client.resource(podType, pod.namespace)
-  const options = { fieldSelector: `metadata.name=${pod.name}`, signal }
-  for (;;) {
-    const listing = pods.list(options)
-    const [now] = await listing.toArray()
-    yield now
-    const { resourceVersion } = listing
-    if (resourceVersion !== undefined) yield* changesSince(pods, { ...options, resourceVersion })
-  }
-}
-
-/** Ends when the version is too old to watch from. */
-async function* changesSince(
-  pods: ResourceClient<WatchedPod>,
-  options: WatchOptions,
-): AsyncGenerator<WatchedPod | undefined> {
-  try {
-    for await (const event of pods.watch(options)) {
-      if (event.type !== 'BOOKMARK') yield event.type === 'DELETED' ? undefined : event.object
-    }
-  } catch (error) {
-    if (!isGone(error)) throw error
   }
 }
 

@@ -1,8 +1,10 @@
 import {
   type Backup,
+  BackupKind,
   type BackupPhase,
   type BackupStorageLocation,
   InvalidTextError,
+  isTerminal,
   labelNames,
   parseTime,
   type Restore,
@@ -43,19 +45,15 @@ export function chooseBackup(restore: Restore, choices: BackupChoices): ChosenBa
   const where = `${restore.metadata.namespace ?? ''}/${backupName}`
   return {
     errors: [
-      `Error retrieving backup: can't find backup ${where}: Backup.velero.io ${JSON.stringify(backupName)} not found`,
+      `Error retrieving backup: can't find backup ${where}: Backup.velero.io ${JSON.stringify(backupName)} not found; ` +
+        'restore one that "lateen backup get" shows',
     ],
   }
 }
 
 function newestOf(schedule: string, backups: readonly Backup[]): ChosenBackup {
   const made = backups.filter(({ metadata }) => metadata.labels?.[labelNames.scheduleName] === schedule)
-  const backup = made
-    .filter(({ status }) => status?.phase === 'Completed')
-    .reduce<Backup | undefined>(
-      (best, each) => (best === undefined || startOf(each) > startOf(best) ? each : best),
-      undefined,
-    )
+  const backup = newestBackup(made, ['Completed'])
   if (backup !== undefined) return { backup, errors: [] }
   return {
     errors: [
@@ -63,6 +61,16 @@ function newestOf(schedule: string, backups: readonly Backup[]): ChosenBackup {
       'No completed backups found for schedule',
     ],
   }
+}
+
+/** The backup that started last among those in one of these phases. */
+export function newestBackup(backups: readonly Backup[], phases: readonly BackupPhase[]): Backup | undefined {
+  return backups
+    .filter(({ status }) => phases.includes(status?.phase ?? 'New'))
+    .reduce<Backup | undefined>(
+      (best, each) => (best === undefined || startOf(each) > startOf(best) ? each : best),
+      undefined,
+    )
 }
 
 /** Before all others if the backup does not tell. */
@@ -78,8 +86,12 @@ function startOf({ status }: Backup): number {
 function phaseErrors({ metadata, status }: Backup): string[] {
   const phase = status?.phase ?? 'New'
   if (restorable.has(phase)) return []
+  const remedy =
+    isTerminal(BackupKind, phase) || phase === 'Deleting'
+      ? 'choose another backup'
+      : 'wait until it has ended'
   return [
-    `The backup ${metadata.name} is in the phase ${phase}: only backups that are Completed or PartiallyFailed can be restored`,
+    `The backup ${metadata.name} is in the phase ${phase}: only backups that are Completed or PartiallyFailed can be restored; ${remedy}`,
   ]
 }
 
@@ -88,10 +100,13 @@ function withLocation({ backup, errors }: ChosenBackup, { locations }: BackupCho
   const name = backup.spec.storageLocation ?? ''
   const location = locations.find(({ metadata }) => metadata.name === name)
   if (location === undefined) {
-    const missing = `Error retrieving backup: BackupStorageLocation.velero.io ${JSON.stringify(name)} not found`
+    const missing =
+      `Error retrieving backup: BackupStorageLocation.velero.io ${JSON.stringify(name)} not found; ` +
+      `create the location again that ${backup.metadata.name} is stored in`
     return { backup, errors: [...errors, missing] }
   }
   if (location.status?.phase === 'Available') return { backup, location, errors }
-  const unavailable = `The BSL ${name} is unavailable, cannot retrieve the backup`
+  const reason = location.status?.message ? `: ${location.status.message}` : ''
+  const unavailable = `The BSL ${name} is unavailable, cannot retrieve the backup${reason}; restore again when it is Available`
   return { backup, location, errors: [...errors, unavailable] }
 }

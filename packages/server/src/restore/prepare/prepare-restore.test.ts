@@ -134,7 +134,7 @@ describe('The backup of a restore', () => {
 
   it('must exist', () => {
     assert.deepEqual(errorsOf({ backupName: 'gone' }), [
-      'Error retrieving backup: can\'t find backup velero/gone: Backup.velero.io "gone" not found',
+      'Error retrieving backup: can\'t find backup velero/gone: Backup.velero.io "gone" not found; restore one that "lateen backup get" shows',
     ])
   })
 
@@ -152,7 +152,9 @@ describe('The backup of a restore', () => {
   }
   for (const [phase, restorable] of Object.entries(phases) as [BackupPhase, boolean][]) {
     it(`${restorable ? 'may' : 'must not'} be in the phase ${phase}`, () => {
-      const message = `The backup b is in the phase ${phase}: only backups that are Completed or PartiallyFailed can be restored`
+      const over = ['Failed', 'FailedValidation', 'Deleting'].includes(phase)
+      const remedy = over ? 'choose another backup' : 'wait until it has ended'
+      const message = `The backup b is in the phase ${phase}: only backups that are Completed or PartiallyFailed can be restored; ${remedy}`
       assert.deepEqual(
         errorsOf({}, { facts: { backups: [backup('b', { phase })] } }),
         restorable ? [] : [message],
@@ -167,9 +169,11 @@ describe('The backup of a restore', () => {
 
   it('must be in a location that exists and works', () => {
     assert.deepEqual(errorsOf({}, { facts: { backups: [backup('b', { at: 'gone' })] } }), [
-      'Error retrieving backup: BackupStorageLocation.velero.io "gone" not found',
+      'Error retrieving backup: BackupStorageLocation.velero.io "gone" not found; create the location again that b is stored in',
     ])
-    const unavailable = ['The BSL default is unavailable, cannot retrieve the backup']
+    const unavailable = [
+      'The BSL default is unavailable, cannot retrieve the backup; restore again when it is Available',
+    ]
     assert.deepEqual(
       errorsOf({}, { facts: { locations: [location('default', 'Unavailable')] } }),
       unavailable,
@@ -381,7 +385,7 @@ describe('The policies and modifiers of a restore', () => {
   it('include modifiers, which must exist and be valid', () => {
     const resourceModifier = { kind: 'configmap', name: 'changes' }
     assert.deepEqual(errorsOf({ resourceModifier }), [
-      'failed to get resource modifiers configmap velero/changes',
+      'failed to get resource modifiers configmap velero/changes: it does not exist; create it there',
     ])
     assert.deepEqual(errorsOf({ resourceModifier }, { facts: { modifiers: { problems: [] } } }), [])
     assert.deepEqual(

@@ -123,7 +123,9 @@ function modifierErrors({ metadata, spec }: Restore, modifiers: RestoreFacts['mo
     return [`invalid ResourceModifier kind ${kind}, only "${supportedKind}" is supported`]
   }
   const where = `${metadata.namespace ?? ''}/${reference.name}`
-  if (modifiers === undefined) return [`failed to get resource modifiers configmap ${where}`]
+  if (modifiers === undefined) {
+    return [`failed to get resource modifiers configmap ${where}: it does not exist; create it there`]
+  }
   return modifiers.problems.map(
     problem => `Validation error in resource modifiers provided in configmap ${where}: ${problem}`,
   )

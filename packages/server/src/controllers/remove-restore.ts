@@ -1,0 +1,76 @@
+import { finalizerNames, parseTime, type Restore } from '@lateen/api'
+import { isObjectStoreError } from '@lateen/plugin'
+import { createBackupStore } from '../backup-store/backup-store.ts'
+import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { locationOfBackup } from './location-of-backup.ts'
+import { type MoveScope, patchRestore } from './move-restore.ts'
+import { recordEvent } from './record-event.ts'
+
+export interface RemoveScope extends MoveScope {
+  random: () => number
+  ports: LocationPorts
+  /** For how long a deletion waits for a store that does not answer. */
+  patienceMs: number
+}
+
+const { restoreExternalResources: finalizer } = finalizerNames
+
+/** Whether the files of a restore are to be removed before the object can go. */
+export function awaitsRemoval({ metadata }: Restore): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(finalizer)
+}
+
+/** The finalizers of a restore together with the one that keeps it until its files are gone. */
+export function keptForFiles({ metadata }: Restore): string[] {
+  return [...new Set([...(metadata.finalizers ?? []), finalizer])]
+}
+
+/**
+ * Removes the files of a restore that is being deleted, then lets the object go. Where backup, location or bucket do not exist there is
+ * nothing to remove; a store that fails is tried again for as long as patience lasts. Throws while that is so.
+ */
+export async function removeRestore(restore: Restore, scope: RemoveScope): Promise<void> {
+  try {
+    await removeFiles(restore, scope)
+  } catch (error) {
+    scope.signal.throwIfAborted()
+    if (!isPatienceOver(restore, scope)) throw error
+    await tellOfLeftovers(restore, error, scope)
+  }
+  const { finalizers = [], resourceVersion } = restore.metadata
+  const others = finalizers.filter(each => each !== finalizer)
+  const body = { metadata: { resourceVersion, finalizers: others } }
+  await patchRestore(restore, { type: 'merge', body }, scope)
+  scope.log.info({ restore: restore.metadata.name }, 'restore removed')
+}
+
+async function removeFiles({ metadata, spec }: Restore, scope: RemoveScope): Promise<void> {
+  const { clock, random, ports, signal, log } = scope
+  const { name = '', namespace } = metadata
+  const backup = spec.backupName ?? ''
+  const location =
+    backup === '' ? undefined : await locationOfBackup({ namespace, name: backup }, { ...scope, signal })
+  if (location === undefined) {
+    log.info({ restore: name, backup }, 'a restore without a storage location has no files to remove')
+    return
+  }
+  try {
+    await using opened = await openLocation(location, ports, signal)
+    await createBackupStore({ location: opened, clock, random }).deleteRestore(name, signal)
+  } catch (error) {
+    if (!isObjectStoreError(error, 'NO_BUCKET')) throw error
+    log.info({ restore: name, error }, 'the files of a restore have gone with their bucket')
+  }
+}
+
+function isPatienceOver({ metadata }: Restore, { clock, patienceMs }: RemoveScope): boolean {
+  return clock.now() >= parseTime(metadata.deletionTimestamp ?? '') + patienceMs
+}
+
+async function tellOfLeftovers(restore: Restore, error: unknown, scope: RemoveScope): Promise<void> {
+  const { name } = restore.metadata
+  const reason = error instanceof Error ? error.message : String(error)
+  scope.log.warn({ restore: name, error }, 'the files of a deleted restore are left in the object store')
+  const message = `restores/${name}/ is left in the object store, because it could not be removed: ${reason}`
+  await recordEvent({ about: restore, type: 'Warning', reason: 'RestoreFilesLeft', message }, scope)
+}
