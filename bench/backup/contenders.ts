@@ -9,6 +9,8 @@ import { startVeleroServer } from '../../tools/velero/velero-server.ts'
 /** A server that runs. */
 export interface RunningContender extends AsyncDisposable {
   pid: number
+  /** What it has logged, if that is known. */
+  readonly log?: readonly string[]
 }
 
 /** A server that takes backups. */
@@ -19,20 +21,22 @@ export interface Contender {
   start(cluster: Cluster): Promise<RunningContender>
 }
 
-function velero(name: string, flags: readonly string[]): Contender {
+/** Velero with these flags. */
+export function velero(name: string, flags: readonly string[]): Contender {
   const namespace = 'velero-server'
   return { name, namespace, start: cluster => startVeleroServer({ cluster, namespace, flags }) }
 }
 
+/** Lateen as it is shipped. */
+export function lateen(folder: string, entry: string): Contender {
+  const namespace = 'lateen-server'
+  return { name: 'Lateen', namespace, start: cluster => startLateen(cluster, { folder, entry, namespace }) }
+}
+
 /** Lateen as it is shipped, and Velero as it is installed and as people tune it. */
 export function contenders(folder: string, entry: string) {
-  const ours: Contender = {
-    name: 'Lateen',
-    namespace: 'lateen-server',
-    start: cluster => startLateen(cluster, { folder, entry, namespace: 'lateen-server' }),
-  }
   return {
-    ours,
+    ours: lateen(folder, entry),
     theirs: velero('Velero 1.18.3', []),
     tuned: velero('Velero 1.18.3, 8 workers, QPS 1000', [
       '--item-block-worker-count=8',

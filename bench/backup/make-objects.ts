@@ -76,14 +76,18 @@ export async function makeObjects(
 }
 
 /** Makes the namespaces and what the usual bench has in them, and waits until controllers have added their part. */
-export async function makeUsualObjects(cluster: Cluster, client: KubeClient): Promise<void> {
+export async function makeUsualObjects(
+  cluster: Cluster,
+  client: KubeClient,
+  counts: typeof usualCounts = usualCounts,
+): Promise<void> {
   const items = benchNamespaces.map(name => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }))
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await cluster.kubectl(['apply', '-f', '-'], { stdin })
-  await makeObjects(client, { to: usualCounts })
+  await makeObjects(client, { to: counts })
   const count = async (what: string) =>
     (await cluster.kubectl(['get', what, '-A', '-l', 'bench=backup', '-o', 'name'])).split('\n').length - 1
-  const wanted = { services: usualCounts.services, deployments: usualCounts.deployments }
+  const wanted = { services: counts.services, deployments: counts.deployments }
   await waitUntil(
     async () =>
       (await count('endpointslices')) >= wanted.services && (await count('endpoints')) >= wanted.services,
