@@ -1,5 +1,6 @@
 import { type Backup, formatTime } from '@lateen/api'
 import type { ResourceIdentifier } from '@lateen/plugin'
+import type { OperationStatus } from '../operations/operation-status.ts'
 
 /** A ResourceIdentifier as the bucket has it: Velero writes these keys with capitals. */
 export interface StoredIdentifier {
@@ -19,17 +20,7 @@ export interface BackupOperation {
     operationID: string
     postOperationItems: StoredIdentifier[] | null
   }
-  status: {
-    phase: 'New' | 'InProgress' | 'Completed' | 'Failed'
-    error?: string
-    nCompleted?: number
-    nTotal?: number
-    operationUnits?: string
-    description?: string
-    created?: string
-    started?: string
-    updated?: string
-  }
+  status: OperationStatus
 }
 
 export interface BegunOperation {

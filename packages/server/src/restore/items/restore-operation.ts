@@ -1,6 +1,7 @@
 import { formatTime, type Restore } from '@lateen/api'
 import type { ResourceIdentifier } from '@lateen/plugin'
 import type { StoredIdentifier } from '../../item/item-operation.ts'
+import type { OperationStatus } from '../../operations/operation-status.ts'
 
 /** Long work that a restore action began for an object: an entry of `restore-<name>-itemoperations.json.gz`. */
 export interface RestoreOperation {
@@ -11,17 +12,7 @@ export interface RestoreOperation {
     resourceIdentifier: StoredIdentifier
     operationID: string
   }
-  status: {
-    phase: 'New' | 'InProgress' | 'Completed' | 'Failed'
-    error?: string
-    nCompleted?: number
-    nTotal?: number
-    operationUnits?: string
-    description?: string
-    created?: string
-    started?: string
-    updated?: string
-  }
+  status: OperationStatus
 }
 
 export interface BegunRestoreOperation {
