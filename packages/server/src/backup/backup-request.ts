@@ -4,7 +4,7 @@ import type { BackupItemAction, ItemBlockAction, Registered } from '@lateen/plug
 import type { ResourcePolicies } from '../filters/policies/resource-policies.ts'
 import type { BackupScope } from '../filters/scope.ts'
 import type { CollectedItems } from '../item/item.ts'
-import type { BackupOperation } from '../item/item-operation.ts'
+import type { BackupOperation } from '../operations/backup-operation.ts'
 import type { ResourceList } from '../report/resource-list.ts'
 import type { SkippedVolume } from '../volumes/skipped-volumes.ts'
 import type { NativeSnapshot, VolumeBackup } from '../volumes/volume-backup.ts'

@@ -1,8 +1,8 @@
 import { annotationNames } from '@lateen/api'
 import type { ActionItem, BackupItemAction, BackupItemResult, ResourceIdentifier } from '@lateen/plugin'
 import { ItemError, itemFields, messageOf } from '../../item/item-error.ts'
-import { newOperation } from '../../item/item-operation.ts'
 import type { ResolvedAction } from '../../item/resolve-actions.ts'
+import { newOperation } from '../../operations/backup-operation.ts'
 import type { ItemRun } from './item-run.ts'
 import type { LoadedItem } from './loaded-item.ts'
 

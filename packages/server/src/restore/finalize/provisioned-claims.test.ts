@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { RestoreOperation } from '../../operations/restore-operation.ts'
 import type { VolumeInfo } from '../../volumes/volume-info.ts'
-import type { RestoreOperation } from '../items/restore-operation.ts'
 import { type ProvisioningFacts, provisionedClaims } from './provisioned-claims.ts'
 
 function infoOf(name: string, more: Partial<VolumeInfo> = {}): VolumeInfo {

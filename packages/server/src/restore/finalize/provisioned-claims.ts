@@ -1,6 +1,6 @@
+import type { RestoreOperation } from '../../operations/restore-operation.ts'
 import type { ResourceList } from '../../report/resource-list.ts'
 import type { VolumeInfo } from '../../volumes/volume-info.ts'
-import type { RestoreOperation } from '../items/restore-operation.ts'
 
 /** A claim that a restore created and whose volume is provisioned anew, with what the old volume had. */
 export interface ProvisionedClaim {

@@ -3,9 +3,9 @@ import type { ActionItem, ResourceIdentifier, RestoreItemAction, RestoreItemResu
 import { type GroupResource, groupResource } from '../../item/item.ts'
 import { messageOf } from '../../item/item-error.ts'
 import type { ResolvedAction } from '../../item/resolve-actions.ts'
+import { newRestoreOperation } from '../../operations/restore-operation.ts'
 import { type ItemInHand, itemId, placeOf } from './item-outcome.ts'
 import { RestoreItemError, resourceIdOf } from './restore-item-error.ts'
-import { newRestoreOperation } from './restore-operation.ts'
 import type { RestoreRun } from './restore-run.ts'
 import { throwIfOver } from './throw-if-over.ts'
 

@@ -1,6 +1,6 @@
 import { type Backup, formatTime } from '@lateen/api'
 import type { ResourceIdentifier } from '@lateen/plugin'
-import type { OperationStatus } from '../operations/operation-status.ts'
+import type { OperationStatus } from './operation-status.ts'
 
 /** A ResourceIdentifier as the bucket has it: Velero writes these keys with capitals. */
 export interface StoredIdentifier {

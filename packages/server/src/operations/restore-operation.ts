@@ -1,7 +1,7 @@
 import { formatTime, type Restore } from '@lateen/api'
 import type { ResourceIdentifier } from '@lateen/plugin'
-import type { StoredIdentifier } from '../../item/item-operation.ts'
-import type { OperationStatus } from '../../operations/operation-status.ts'
+import type { StoredIdentifier } from './backup-operation.ts'
+import type { OperationStatus } from './operation-status.ts'
 
 /** Long work that a restore action began for an object: an entry of `restore-<name>-itemoperations.json.gz`. */
 export interface RestoreOperation {
