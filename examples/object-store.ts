@@ -1,7 +1,7 @@
 // An object store: a bucket is a folder below the location's setting `path`, an object is a file.
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type ObjectStore, ObjectStoreError } from '@lateen/plugin'
 import { servePlugin } from '@lateen/plugin/serve'
@@ -39,8 +39,8 @@ function folderStore(): ObjectStore {
       }
     },
     objectExists: ({ bucket, key }) =>
-      access(at(bucket, key)).then(
-        () => true,
+      stat(at(bucket, key)).then(
+        found => found.isFile(),
         () => false,
       ),
     async getObject({ bucket, key }) {

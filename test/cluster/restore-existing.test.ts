@@ -198,7 +198,10 @@ describe('Objects that exist when they are restored', { skip: given.skip }, () =
     assert.deepEqual((await get('pv', namespace)).spec, before.spec)
     const namespaceMapping = { [namespace]: `${namespace}-copy` }
     const { outcome } = await restoreArchive({ client, archive, spec: { ...update, namespaceMapping } })
-    assert.match(outcome.results.warnings.cluster?.join() ?? '', /PersistentVolume "restore-bound" already exists/)
+    assert.match(
+      outcome.results.warnings.cluster?.join() ?? '',
+      /PersistentVolume "restore-bound" already exists/,
+    )
     assert.deepEqual((await get('pv', namespace)).spec, before.spec)
     assert.equal(((await get('pvc', 'data', namespace)).status as { phase?: string }).phase, 'Bound')
     await given.cluster.kubectl(['delete', 'pv', namespace, '--wait=false'])

@@ -4,13 +4,17 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import type { RestoreSpec } from '@lateen/api'
 import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import type { Results } from '../../packages/server/src/report/report.ts'
 import { applyModifiers } from '../../packages/server/src/restore/modifiers/apply-modifiers.ts'
 import { parseModifiers } from '../../packages/server/src/restore/modifiers/parse-modifiers.ts'
+import type { ResourceModifiers } from '../../packages/server/src/restore/modifiers/resource-modifiers.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { type DonePlan, keyOf, planArchive, versionsOf } from './plan-harness.ts'
 import { type PlanScene, planScene } from './plan-scene.ts'
+import { randomPlanSpec } from './random-plan-spec.ts'
 import {
   archiveOf,
   configMap,
@@ -89,45 +93,46 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
 
   /** Controllers have done what there is to do about what was created. */
   async function atRest(): Promise<void> {
-    for (let last = await versionsOf(client); ; ) {
+    let last = await versionsOf(client)
+    for (let calm = 0; calm < 3; calm++) {
       const now = await versionsOf(client)
-      if (isDeepStrictEqual(now, last)) return
+      if (!isDeepStrictEqual(now, last)) calm = -1
       last = now
     }
   }
 
-  function optionsFor(scene: PlanScene, policy: string): RestoreOptions & { archive: Buffer } {
+  type Asked = RestoreOptions & { archive: Buffer; modifiers: ResourceModifiers }
+
+  function asked(
+    scene: PlanScene,
+    policy: string,
+    spec: RestoreSpec = { namespaceMapping: scene.mapping },
+  ): Asked {
     const annotations = policy === 'recreate' ? { 'lateen.dev/existing-resource-policy': policy } : {}
     return {
       client,
       archive: archiveOf(...scene.backup),
+      modifiers: parseModifiers(scene.modifiers),
       annotations,
-      spec: {
-        namespaceMapping: scene.mapping,
-        ...(policy !== 'recreate' && { existingResourcePolicy: policy }),
-      },
+      spec: { ...spec, ...(policy !== 'recreate' && { existingResourcePolicy: policy }) },
     }
   }
 
-  async function planned(scene: PlanScene, policy: string): Promise<DonePlan> {
-    const modifiers = parseModifiers(scene.modifiers)
-    return planArchive({ ...optionsFor(scene, policy), modifiers })
-  }
-
-  async function restored(
-    scene: PlanScene,
-    policy: string,
-  ): Promise<{ items: Map<string, string>; results: Results }> {
-    const modifiers = parseModifiers(scene.modifiers)
+  /** Restores, and compares what the restore says with what the plan said. */
+  async function requireSame(plan: DonePlan, { modifiers, ...options }: Asked): Promise<void> {
     const items = new Map<string, string>()
     const { outcome } = await restoreArchive({
-      ...optionsFor(scene, policy),
+      ...options,
       ports: {
         onItem: each => items.set(keyOf(each), comparable(`${each.item.action}: ${each.item.reason}`)),
         modify: item => applyModifiers(modifiers, item),
       },
     })
-    return { items, results: outcome.results }
+    const said = [...plan.items].map(
+      ([key, { action, reason }]) => [key, comparable(`${action}: ${reason}`)] as const,
+    )
+    assert.deepEqual(new Map(said), items)
+    assert.deepEqual(sorted(plan.results), sorted(outcome.results))
   }
 
   const plans = new Map<string, DonePlan>()
@@ -140,7 +145,7 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
 
   it('writes nothing', async () => {
     const before = await versionsOf(client)
-    for (const [policy, scene] of scenes) plans.set(policy, await planned(scene, policy))
+    for (const [policy, scene] of scenes) plans.set(policy, await planArchive(asked(scene, policy)))
     assert.deepEqual(await versionsOf(client), before)
   })
 
@@ -205,7 +210,7 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
     assert.ok(scene)
     const names = ['same', 'different', 'fresh'].map(name => `ConfigMap ${scene.live}/${name}`)
     await using looker = await lookerClient()
-    const { items } = await planArchive({ ...optionsFor(scene, 'update'), client: looker })
+    const { items } = await planArchive({ ...asked(scene, 'update'), client: looker })
     const said = (plan: DonePlan['items']) =>
       names.map(name => plan.get(name)).map(each => `${each?.action}: ${each?.reason}`)
     assert.deepEqual(said(items), said(planUnder('update').items))
@@ -215,15 +220,21 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
 
   for (const [policy, scene] of scenes) {
     it(`says item by item what the restore then does, under ${policy}`, async () => {
-      const plan = planUnder(policy)
-      const said = [...plan.items].map(
-        ([key, { action, reason }]) => [key, comparable(`${action}: ${reason}`)] as const,
-      )
-      const { items, results } = await restored(scene, policy)
-      assert.deepEqual(new Map(said), items)
-      assert.deepEqual(sorted(plan.results), sorted(results))
+      await requireSame(planUnder(policy), asked(scene, policy))
       // Not even `recreate` deletes what could not be created again.
       assert.deepEqual((await get('cm', 'guarded', scene.live)).data, { v: 'live' })
+    })
+  }
+
+  for (const seed of rotatingSeeds({ name: 'restore-plan', count: 2, soakCount: 40 })) {
+    it(`says what any restore then does (seed ${seed})`, async t => {
+      announceSeed(t, seed)
+      const random = seededRandom(seed)
+      const scene = planScene(seed.toString(36))
+      await prepare(scene)
+      const options = asked(scene, random.pick(policies), randomPlanSpec(random, scene))
+      t.diagnostic(JSON.stringify(options.spec))
+      await requireSame(await planArchive(options), options)
     })
   }
 })

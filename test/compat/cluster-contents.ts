@@ -96,6 +96,8 @@ function withoutChoices(object: Unstructured): Unstructured {
   if (restore) kept.metadata.labels['velero.io/restore-name'] = restore.replace(/-(ours|theirs)$/, '')
   kept.metadata.name = generatedName(object) ?? metadata.name
   if (object.kind === 'Service') hideAddresses(kept.spec)
+  if (object.type === 'kubernetes.io/service-account-token')
+    kept.data = Object.keys(kept.data ?? {}).toSorted()
   if (object.kind === 'ConfigMap' && metadata.name === 'kube-root-ca.crt') kept.data = {}
   for (const reference of [kept.spec?.claimRef]) {
     if (reference?.resourceVersion) reference.resourceVersion = '<version>'

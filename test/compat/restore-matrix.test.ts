@@ -12,7 +12,7 @@ import { givenTwins, type RestoreTwins, serverNamespace, startTwins, type Twin }
 
 const given = await givenTwins()
 const casesPerSeed = 3
-const backupName = 'matrix'
+const backupNames = ['by-lateen', 'by-velero'] as const
 
 describe('restores do with us what they do with Velero', { skip: given.skip, concurrency: false }, () => {
   let twins: RestoreTwins
@@ -24,14 +24,18 @@ describe('restores do with us what they do with Velero', { skip: given.skip, con
       [given.ours, given.theirs].map(({ cluster }) => setRestoreScene(cluster, { tokens: false })),
     )
     twins = await startTwins(given)
-    const { status } = await twins.theirs.takeBackup(backupName, {
+    const spec = {
       includedNamespaces: [...sceneNamespaces],
       includedClusterScopedResources: [
         ...['persistentvolumes', 'storageclasses', 'priorityclasses', 'harbours.scene.lateen.dev'],
         ...['customresourcedefinitions', 'namespaces', 'clusterrolebindings'],
       ],
-    })
-    assert.equal(status?.phase, 'Completed')
+    }
+    const taken = [
+      await twins.ours.takeBackup('by-lateen', spec),
+      await twins.theirs.takeBackup('by-velero', spec),
+    ]
+    for (const { status } of taken) assert.equal(status?.phase, 'Completed')
   })
   after(() => twins?.[Symbol.asyncDispose]())
 
@@ -42,7 +46,9 @@ describe('restores do with us what they do with Velero', { skip: given.skip, con
       for (let index = 0; index < casesPerSeed; index++) {
         // Often into the namespaces of the case before, where much is there already.
         const prefix = `to-${seed}-${random.chance(0.5) ? 0 : index}`
-        const restore = randomRestore(random, prefix)
+        const backupName = random.pick(backupNames)
+        const { spec, ...rest } = randomRestore(random, prefix)
+        const restore = { ...rest, spec: { backupName, ...spec } }
         const about = `case ${index}: ${JSON.stringify(restore)}`
         const name = `case-${seed}-${index}`
         const [ours, theirs] = await Promise.all([
@@ -74,7 +80,6 @@ async function happen(twin: Twin, name: string, { spec, modifiers, policies, cha
   const resourceModifier = await refer('modifiers', modifiers)
   const resourcePolicy = await refer('policies', policies)
   const full: RestoreSpec = {
-    backupName,
     ...spec,
     ...(resourceModifier && { resourceModifier }),
     ...(resourcePolicy && { resourcePolicy }),

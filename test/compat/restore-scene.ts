@@ -173,7 +173,7 @@ function* objectsOf(
   { index, tokens }: { index: number; tokens: boolean },
 ): Iterable<object> {
   if (namespace === 'app-red') yield* [shared({ first: 'a' }), held]
-  yield* accountsOf(namespace)
+  yield* accountsOf(namespace, tokens)
   yield* claimsOf(namespace)
   yield* servicesOf(namespace, index)
   yield* podsOf(namespace, tokens)
@@ -181,7 +181,7 @@ function* objectsOf(
   yield* settingsOf(namespace)
 }
 
-function* accountsOf(namespace: string): Iterable<object> {
+function* accountsOf(namespace: string, tokens: boolean): Iterable<object> {
   const metadata = { name: 'captain', namespace }
   yield {
     apiVersion: 'v1',
@@ -189,6 +189,12 @@ function* accountsOf(namespace: string): Iterable<object> {
     metadata,
     secrets: [{ name: 'plain-0' }, { name: 'captain-token-abcde' }],
     imagePullSecrets: [{ name: 'plain-1' }, { name: 'captain-dockercfg-abcde' }],
+  }
+  const type = 'kubernetes.io/service-account-token'
+  const annotations = { 'kubernetes.io/service-account.name': 'captain' }
+  // The second one looks as if the cluster had made it, and such are not restored.
+  for (const name of tokens ? ['own-token', 'captain-token-xyz12'] : []) {
+    yield { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, annotations }, type }
   }
 }
 
@@ -305,4 +311,16 @@ function* settingsOf(namespace: string): Iterable<object> {
     metadata: metadata('door'),
     spec: { defaultBackend: { service: { name: 'web', port: { number: 80 } } } },
   }
+}
+
+/** ConfigMaps of a server's namespace that make its actions change what they restore. */
+export function actionSettings(namespace: string): object[] {
+  const settings = (action: string, data: Record<string, string>) => {
+    const labels = { 'velero.io/plugin-config': '', [`velero.io/${action}`]: 'RestoreItemAction' }
+    return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: action, namespace, labels }, data }
+  }
+  return [
+    settings('change-storage-class', { 'scene-nobody': 'scene-by-hand' }),
+    settings('change-image-name', { first: 'none,registry.example/other' }),
+  ]
 }

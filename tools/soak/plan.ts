@@ -117,6 +117,13 @@ export const soakPlans: SoakPlan[] = [
     timeoutMinutes: 90,
   },
   {
+    name: 'restore-plan',
+    shows: 'a plan says of any restore, item by item, what the restore then does',
+    files: ['test/cluster/restore-plan.test.ts'],
+    seeds: 40,
+    timeoutMinutes: 30,
+  },
+  {
     name: 'restore-matrix',
     shows: 'restores of any kind leave the cluster as those of Velero do, and tell the same',
     files: ['test/compat/restore-matrix.test.ts'],

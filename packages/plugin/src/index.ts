@@ -63,6 +63,7 @@ export {
   pluginKinds,
   pluginNameProblem,
 } from './plugin-kinds.ts'
+export { readBody } from './read-body.ts'
 export type {
   AdditionalItemsInput,
   RestoreActionInput,

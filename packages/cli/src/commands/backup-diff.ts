@@ -32,7 +32,7 @@ async function* differences(
   counts: { added: number; removed: number; changed: number },
 ): AsyncGenerator<string> {
   const { flags, args, surroundings } = call
-  const { clock, signal, stdout, env } = surroundings
+  const { clock, signal, stdout, stderr, env } = surroundings
   const { namespace, colorized } = await call.settings()
   const [name = '', later] = args
   await using client = await call.connect()
@@ -49,6 +49,7 @@ async function* differences(
       withStatus: flags['with-status'],
       detail: format === 'diff' ? 'diff' : 'fields',
       showSecrets: flags['show-secrets'],
+      onNote: note => void stderr.write(`${note}\n`),
     },
     signal,
   )

@@ -5,6 +5,7 @@ import { portableKeyProblem } from '../object-store.ts'
 import { ObjectStoreError, type ObjectStoreErrorCode } from '../object-store-error.ts'
 import { isPluginError, type PluginError, type PluginErrorCode } from '../plugin-error.ts'
 import { type Bytes, ObjectStore as Service } from '../proto/velero/object-store_pb.ts'
+import { readBody } from '../read-body.ts'
 import { definedSettings } from '../wire/settings.ts'
 import type { CallOptions, PluginCaller } from './plugin-caller.ts'
 
@@ -31,9 +32,9 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
       const doing = `storing ${bucket}/${key}`
       const put = caller.clientStream(
         method.putObject,
-        async send => {
+        async (send, over) => {
           let sentAny = false
-          for await (const chunk of chunks(body)) {
+          for await (const chunk of chunks(body, signal ? AbortSignal.any([signal, over]) : over)) {
             sentAny = true
             if (!(await send({ plugin, bucket, key, body: chunk }))) return
           }
@@ -79,8 +80,8 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
   }
 }
 
-async function* chunks(body: ObjectBody): AsyncGenerator<Uint8Array> {
-  for await (const part of body instanceof Uint8Array ? [body] : body) {
+async function* chunks(body: ObjectBody, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const part of readBody(body, signal)) {
     for (let start = 0; start < part.length; start += CHUNK_BYTES)
       yield part.subarray(start, start + CHUNK_BYTES)
   }

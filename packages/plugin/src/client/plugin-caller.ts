@@ -8,7 +8,7 @@ import type {
 } from '@grpc/grpc-js'
 import { Metadata } from '@grpc/grpc-js'
 import type { ObjectStoreError } from '../object-store-error.ts'
-import type { PluginError } from '../plugin-error.ts'
+import { PluginError } from '../plugin-error.ts'
 import { grpcMethod, type WireMethod } from '../wire/grpc-method.ts'
 import { statusToError } from '../wire/status-to-error.ts'
 
@@ -62,14 +62,19 @@ export class PluginCaller {
     )
   }
 
-  /** Sends what `write` writes, and waits for the answer. When `write` rejects, the call is cancelled and its error passed on. */
-  clientStream<I extends DescMessage, O extends DescMessage>(
+  /**
+   * Sends what `write` writes, and waits for the answer and for the end of `write`, whose signal aborts when the call has an outcome.
+   * When `write` rejects, the call is cancelled and its error passed on.
+   */
+  async clientStream<I extends DescMessage, O extends DescMessage>(
     method: WireMethod<I, O>,
-    write: (send: (message: MessageInitShape<I>) => Promise<boolean>) => Promise<void>,
+    write: Write<MessageInitShape<I>>,
     options: CallOptions,
   ): Promise<MessageShape<O>> {
     const { path, requestSerialize, responseDeserialize } = grpcMethod(method)
-    return this.#settle(options, (callback, fail) => {
+    const over = new AbortController()
+    let writing: Promise<void> | undefined
+    const answer = this.#settle<MessageShape<O>>(options, (callback, fail) => {
       const call: ClientWritableStream<MessageInitShape<I> | typeof spoiled> =
         this.#client.makeClientStreamRequest(
           path,
@@ -82,8 +87,8 @@ export class PluginCaller {
       // The status of the call tells what is wrong with the stream.
       call.on('error', () => {})
       const cancel = () => void sent(call, spoiled, SPOIL_MS).then(() => call.cancel())
-      write(message => sent(call, message)).then(
-        () => call.end(),
+      writing = write(message => sent(call, message), over.signal).then(
+        () => void call.end(),
         error => {
           fail(error)
           cancel()
@@ -91,6 +96,12 @@ export class PluginCaller {
       )
       return { cancel }
     })
+    try {
+      return await answer
+    } finally {
+      over.abort(new PluginError('CANCELLED', { reason: 'the call has ended' }))
+      await writing
+    }
   }
 
   /** Asks for a stream. The caller reads it to its end or cancels it; what it fails with is for `failure`. */
@@ -141,6 +152,12 @@ export class PluginCaller {
     }
   }
 }
+
+/** Sends messages. `send` resolves to false when the call takes no more of them. */
+export type Write<Message> = (
+  send: (message: Message) => Promise<boolean>,
+  over: AbortSignal,
+) => Promise<void>
 
 type Callback<Answer> = (error: ServiceError | null, answer?: Answer) => void
 type StartCall<Answer> = (callback: Callback<Answer>, fail: (error: unknown) => void) => { cancel(): void }

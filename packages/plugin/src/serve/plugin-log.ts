@@ -64,7 +64,7 @@ export interface LogEntry {
 
 // Hosts read lines of up to 64 KiB.
 const MAX_LINE_BYTES = 60_000
-const MAX_TEXT = 16_000
+const MAX_TEXT = 8000
 /** Velero dies of these when they are no strings. */
 const stringFields = new Set(['name', 'namespace', 'resource', 'error'])
 /** What the protocol itself says. */
@@ -93,7 +93,7 @@ export function serializeLogEntry({ level, message, fields, source }: LogEntry):
 function plainFields(fields: LogFields): Record<string, unknown> {
   const plain: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(fields)) {
-    if (reservedFields.has(name)) continue
+    if (reservedFields.has(name) || value === undefined) continue
     if (value instanceof Error) Object.assign(plain, errorFields(name, value))
     else plain[name] = stringFields.has(name) && typeof value !== 'string' ? asText(value) : value
   }

@@ -10,7 +10,7 @@ export interface DiffOptions {
 
 /**
  * What is different in a later backup, type by type; of each type first what was removed or changed, then what was added. One
- * object of each backup is in memory at a time. Throws ScratchError, SyntaxError for a damaged object, and the signal's reason.
+ * object of each backup is in memory at a time. Throws ScratchError, UnreadableObjectError, and the signal's reason.
  */
 export async function* diffArchives(
   before: BackupArchive,
@@ -23,7 +23,7 @@ export async function* diffArchives(
       signal.throwIfAborted()
       const { groupResource, namespace, name } = item
       const other = after.find(item)
-      const bodies = { before: await before.load(item), after: other && (await after.load(other)) }
+      const bodies = { item, before: await before.load(item), after: other && (await after.load(other)) }
       const compared = compareBodies(bodies, { withStatus })
       if (compared === undefined) continue
       yield { change: other ? 'changed' : 'removed', groupResource, namespace, name, ...compared }
@@ -32,7 +32,7 @@ export async function* diffArchives(
       signal.throwIfAborted()
       if (before.find(item) !== undefined) continue
       const { groupResource, namespace, name } = item
-      const compared = compareBodies({ after: await after.load(item) }, { withStatus })
+      const compared = compareBodies({ item, after: await after.load(item) }, { withStatus })
       yield { change: 'added', groupResource, namespace, name, ...compared }
     }
   }

@@ -9,39 +9,62 @@ import type { ObjectChange } from './object-change.ts'
 export interface LiveSide {
   client: KubeClient
   collected: CollectedItems
+  /** Hears of what could not be compared. */
+  onNote(note: string): void
 }
 
 const encoder = new TextEncoder()
 
 /**
  * What is different in a cluster since a backup was taken, in the order of `diffArchives`. What the backup took along, such as the
- * volumes of claims, is looked for by name. Throws KubeErrors, ScratchError, SyntaxError for a damaged object, and the signal's
- * reason.
+ * volumes of claims, is looked for by name. Throws KubeErrors, ScratchError, UnreadableObjectError, and the signal's reason.
  */
 export async function* diffLive(
   archive: BackupArchive,
-  { client, collected }: LiveSide,
-  { withStatus, signal }: DiffOptions,
+  side: LiveSide,
+  options: DiffOptions,
 ): AsyncGenerator<ObjectChange> {
+  const { client, collected, onNote } = side
   const added = addedTo(archive, collected)
-  const served = await servedTypes(client, signal)
+  const served = await servedTypes(client, options.signal)
+  const unreadable = await unreadableGroups(client, options.signal)
   const types = new Set([...archive.types.map(type => type.groupResource), ...added.keys()])
   for (const type of [...types].sort()) {
-    for (const item of archive.items(type)) {
-      signal.throwIfAborted()
-      const found = collected.find(item)
-      const after = found ? await collected.load(found) : await fetchItem(item, { client, served, signal })
-      const compared = compareBodies({ before: await archive.load(item), after }, { withStatus })
-      if (compared === undefined) continue
-      const { groupResource: resource, namespace, name } = item
-      const change = after === undefined ? 'removed' : 'changed'
-      yield { change, groupResource: resource, namespace, name, ...compared }
+    if (!served.has(type) && unreadable.has(groupOf(type))) {
+      onNote(`${type} is not compared: the API server cannot tell of its group now`)
+      continue
     }
+    yield* changesOf(type, { archive, collected, client, served, ...options })
     for (const item of added.get(type) ?? []) {
-      signal.throwIfAborted()
-      const compared = compareBodies({ after: await collected.load(item) }, { withStatus })
+      options.signal.throwIfAborted()
+      const compared = compareBodies({ item, after: await collected.load(item) }, options)
       const { namespace, name } = item
       yield { change: 'added', groupResource: type, namespace, name, ...compared }
+    }
+  }
+}
+
+interface TypeSides extends DiffOptions, Pick<LiveSide, 'client' | 'collected'> {
+  archive: BackupArchive
+  served: ServedTypes
+}
+
+/** What became of the objects of a type that the backup has. */
+async function* changesOf(type: GroupResource, sides: TypeSides): AsyncGenerator<ObjectChange> {
+  const { archive, collected, withStatus, signal } = sides
+  for (const item of archive.items(type)) {
+    signal.throwIfAborted()
+    const found = collected.find(item)
+    const after = found ? await collected.load(found) : await fetchItem(item, sides)
+    const compared = compareBodies({ item, before: await archive.load(item), after }, { withStatus })
+    if (compared === undefined) continue
+    const { namespace, name } = item
+    yield {
+      change: after === undefined ? 'removed' : 'changed',
+      groupResource: type,
+      namespace,
+      name,
+      ...compared,
     }
   }
 }
@@ -65,10 +88,20 @@ async function servedTypes(client: KubeClient, signal: AbortSignal): Promise<Ser
   return new Map(preferred.map(type => [groupResource(type), type]))
 }
 
+/** Groups that are there, but whose server does not answer. */
+async function unreadableGroups(client: KubeClient, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  return new Set((await client.discovery.failures({ signal })).map(({ group }) => group))
+}
+
+function groupOf(type: GroupResource): string {
+  const [, ...group] = type.split('.')
+  return group.join('.')
+}
+
 /** Undefined when it, its namespace or its type is not there. */
 async function fetchItem(
   item: ArchivedItem,
-  { client, served, signal }: { client: KubeClient; served: ServedTypes; signal: AbortSignal },
+  { client, served, signal }: Pick<TypeSides, 'client' | 'served' | 'signal'>,
 ): Promise<Uint8Array | undefined> {
   const type = served.get(item.groupResource)
   if (type === undefined) return undefined

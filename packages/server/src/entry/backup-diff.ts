@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { Backup } from '@lateen/api'
-import { type Clock, type KubeClient, silentLogger } from '@lateen/kube'
+import { type Clock, type KubeClient, type Logger, silentLogger } from '@lateen/kube'
 import { collectItems } from '../backup/collect/collect-items.ts'
 import { observeCluster, observeNamespaces } from '../backup/observe-facts.ts'
 import { prepareBackup } from '../backup/prepare/prepare-backup.ts'
@@ -13,6 +13,7 @@ import { createSecretMask, showSecrets } from '../diff/mask-secrets.ts'
 import type { ChangeKind, ObjectChange } from '../diff/object-change.ts'
 import { type ChangeDetail, type ShownChange, showChange } from '../diff/shown-change.ts'
 import type { CollectedItems } from '../item/item.ts'
+import { messageOf } from '../item/item-error.ts'
 import type { BackupArchive } from '../restore/archive/backup-archive.ts'
 import { openBackupArchive } from '../restore/archive/open-backup-archive.ts'
 import { localLocation, temporaryFolder } from './local-folder.ts'
@@ -31,6 +32,8 @@ export interface BackupDiffOptions {
   withStatus: boolean
   detail: ChangeDetail
   showSecrets: boolean
+  /** Hears of what could not be compared. */
+  onNote(note: string): void
 }
 
 /** An object that is not the same, as it is shown. */
@@ -72,7 +75,7 @@ export async function* diffBackups(
   const place = { options, folder: path.join(scratch.folder, 'after'), signal }
   if (after === 'live') {
     await using collected = await collectLive(place)
-    const side = { client: options.client, collected }
+    const side = { client: options.client, collected, onNote: options.onNote }
     yield* shown(diffLive(old, side, { withStatus, signal }), options)
   } else {
     await using now = await openContents(after, place)
@@ -110,7 +113,27 @@ async function collectLive({ options, folder, signal }: DiffPlace): Promise<Coll
     discovery: await client.discovery.preferred({ signal }),
     namespaces: await observeNamespaces(client, { signal }),
   })
-  return collectItems({ client, scope, scratch: folder, log: silentLogger }, signal)
+  return collectItems({ client, scope, scratch: folder, log: noteErrors(options.onNote) }, signal)
+}
+
+/** A log of which only errors are heard. */
+function noteErrors(onNote: (note: string) => void): Logger {
+  return {
+    ...silentLogger,
+    error: ({ error, resource = '', namespace = '' }: ErrorFields, message) =>
+      onNote(
+        [message, resource, namespace, error === undefined ? '' : messageOf(error)]
+          .filter(part => part !== '')
+          .join(': '),
+      ),
+    child: () => noteErrors(onNote),
+  }
+}
+
+interface ErrorFields {
+  error?: unknown
+  resource?: string
+  namespace?: string
 }
 
 async function* shown(

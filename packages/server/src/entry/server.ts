@@ -31,6 +31,7 @@ import {
   type SignedDownloads,
 } from '../object-store/signed-downloads.ts'
 import { type BackupEngine, backupControllers, createBackupEngine } from './backup-controllers.ts'
+import { growHeapSlowly } from './grow-heap-slowly.ts'
 import { createLog } from './log.ts'
 import { checkServerOptions, parseListenAddress, type ServerOptions } from './server-options.ts'
 import {
@@ -51,6 +52,7 @@ const LEAST_CONNECTIONS = 8
  * `ServerOptionError` when it cannot start, KubeErrors when the API server cannot be reached, and what the manager throws.
  */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
+  growHeapSlowly()
   const log = createLog({ level: options.logLevel, format: options.logFormat, out: process.stderr })
   const http = parseListenAddress(options.metricsAddress)
   checkServerOptions(options)

@@ -34,6 +34,13 @@ describe('The log of a backup', () => {
     )
   })
 
+  it('can be read when nothing was said', async t => {
+    const { log, read } = await givenLog(t)
+    assert.equal(await read(), '')
+    log.info({}, 'now')
+    assert.match(await read(), /^time=.* msg=now .*\n$/)
+  })
+
   it('is JSON where that is asked for', async t => {
     const { log, read } = await givenLog(t, 'json')
     log.error({ error: new Error('x') }, 'failed')

@@ -40,6 +40,7 @@ class FileLog implements BackupLog {
   readonly #errors = new ResultCollector()
   #lines: string[] = []
   #length = 0
+  #begun: boolean = false
   #writing: Promise<void> = Promise.resolve()
   #failure: unknown
 
@@ -82,6 +83,8 @@ class FileLog implements BackupLog {
   }
 
   async open(): Promise<AsyncIterable<Uint8Array>> {
+    // A file of no bytes is no gzip file.
+    if (!this.#begun) this.#lines.push('')
     this.#flush()
     await this.#writing
     if (this.#failure !== undefined) throw this.#failure
@@ -111,6 +114,7 @@ class FileLog implements BackupLog {
   /** What is lost when the disk is full is told by `open`; the backup goes on. */
   #flush(): void {
     if (this.#lines.length === 0) return
+    this.#begun = true
     const text = this.#lines.join('')
     this.#lines = []
     this.#length = 0

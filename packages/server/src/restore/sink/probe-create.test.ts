@@ -26,6 +26,7 @@ describe('refusalBehind', () => {
       'exceeded quota: few',
       'metadata.name: Invalid value',
       'provided port is already allocated',
+      'admission webhook "x" denied the request: host "a" and path "/" is already defined in ingress n/web',
     ])
       assert.equal(refusalBehind(refused(message), names), undefined)
     const away = new KubeError('Unreachable', { message: 'no answer', retryable: true })

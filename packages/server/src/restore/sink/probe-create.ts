@@ -8,7 +8,7 @@ export function standInName(name: string): string {
 /** Refusals that speak of the stand-in, or of what the object that is there still holds. */
 const ofStandIn = [
   /exceeded quota/,
-  /provided (port|IP) is already allocated/,
+  /\balready\b|duplicate|conflict/i,
   /does not support dry run/,
   /not found/,
   /metadata\.name/,

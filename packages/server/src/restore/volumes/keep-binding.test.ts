@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isBound, keepBinding } from './keep-binding.ts'
 
-const completed = { 'pv.kubernetes.io/bind-completed': 'yes' }
+const completed = {
+  'pv.kubernetes.io/bind-completed': 'yes',
+  'volume.kubernetes.io/storage-provisioner': 'disks',
+}
 
 function volume(claimRef: object | undefined, annotations?: Record<string, string>) {
   const metadata = { name: 'disk', ...(annotations && { annotations }) }

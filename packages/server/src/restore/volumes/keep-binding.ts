@@ -1,6 +1,14 @@
 import type { ActionItem } from '@lateen/plugin'
 import { bindingAnnotations } from './binding.ts'
 
+/** What the cluster has written on them while they came to be bound. */
+const keptAnnotations = [
+  ...bindingAnnotations,
+  'volume.kubernetes.io/storage-provisioner',
+  'volume.beta.kubernetes.io/storage-provisioner',
+  'volume.kubernetes.io/selected-node',
+]
+
 interface ClaimRef {
   namespace?: string
   name?: string
@@ -38,7 +46,7 @@ function keepVolume(wanted: Bindable, live: Bindable): ActionItem {
 
 function withAnnotations(wanted: ActionItem, live: ActionItem): ActionItem {
   const ofLive = live.metadata.annotations ?? {}
-  const kept = bindingAnnotations.filter(name => name in ofLive).map(name => [name, ofLive[name] ?? ''])
+  const kept = keptAnnotations.filter(name => name in ofLive).map(name => [name, ofLive[name] ?? ''])
   if (kept.length === 0) return wanted
   const annotations = { ...wanted.metadata.annotations, ...Object.fromEntries(kept) }
   return { ...wanted, metadata: { ...wanted.metadata, annotations } }

@@ -1,0 +1,44 @@
+// A plugin program whose actions do what programs should not.
+import type { BackupItemAction } from '@lateen/plugin'
+import { type PluginContext, servePlugin } from '@lateen/plugin/serve'
+
+function action(effect: (context: PluginContext) => void | Promise<void>) {
+  return (context: PluginContext): BackupItemAction => ({
+    appliesTo: async () => ({}),
+    async execute({ item }) {
+      await effect(context)
+      return { item, unchanged: true }
+    },
+  })
+}
+
+void servePlugin({
+  BackupItemAction: {
+    'example.com/fine': action(() => {}),
+    'example.com/prints': action(() => {
+      console.log('x'.repeat(1_000_000))
+      console.log('a line for %s', 'people')
+      process.stdout.write('and a raw one\n')
+    }),
+    'example.com/logs': action(({ log, features }) => {
+      log.debug({ features: [...features] }, 'For the curious')
+      log.warn({ name: 5, namespace: null, err: new Error('broken') }, 'Odd fields')
+    }),
+    'example.com/floods': action(({ log }) => {
+      for (let line = 0; line < 20_000; line += 1) log.info({ line, text: 'x'.repeat(200) }, 'One of many')
+    }),
+    'example.com/exits': action(() => process.exit(3)),
+    'example.com/throws-later': action(async () => {
+      setTimeout(() => {
+        throw new Error('nobody catches this')
+      }, 1)
+      await new Promise(() => {})
+    }),
+    'example.com/rejects-later': action(async () => {
+      void Promise.reject(new Error('nobody waits for this'))
+      await new Promise(() => {})
+    }),
+    'example.com/hangs': action(() => new Promise(() => {})),
+  },
+  BackupItemActionV3: { 'example.com/newest': action(() => {}) },
+})
