@@ -16,6 +16,7 @@ objectStoreConformance({
     const program = await startPluginProcess({ command: await tool('velero-plugin-for-aws'), env })
     const store = program.host.plugin('ObjectStore', 'velero.io/aws')
     await store.init({ config: { bucket, prefix: '', region, s3Url: endpoint, s3ForcePathStyle: 'true' } })
-    return { store, bucket, missingBucket: 'no-such-bucket', close: () => program[Symbol.asyncDispose]() }
+    const close = async () => program[Symbol.asyncDispose]()
+    return { store, bucket, missingBucket: 'no-such-bucket', close }
   },
 })

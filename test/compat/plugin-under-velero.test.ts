@@ -32,7 +32,6 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
   let velero: VeleroServer
   let folder = ''
   const scene = new AsyncDisposableStack()
-  let restored: Restore
 
   const at = (...names: string[]) => path.join(folder, ...names)
 
@@ -70,8 +69,6 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     await cluster.kubectl(['apply', '-f', '-'], { stdin })
     const flags = ['--client-qps=1000', '--client-burst=2000', '--item-operation-sync-frequency=1s']
     velero = scene.use(await startVeleroServer({ cluster, namespace, plugins, flags }))
-    if (process.env.DEBUG_LOG)
-      setInterval(() => writeFile(process.env.DEBUG_LOG ?? '', velero.log.join('\n')), 1000).unref()
   })
 
   after(() => scene.disposeAsync())
@@ -81,6 +78,14 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     const end = await ended(await tool('velero'), ['--namespace', namespace, ...args], { stdin: '', env })
     assert.equal(end.status, 0, `velero ${args.join(' ')}: ${end.stderr}`)
     return end.stdout
+  }
+
+  async function endOfRestore(name: string): Promise<Restore> {
+    try {
+      return await restores.ended(name)
+    } catch (cause) {
+      throw new Error(`restore ${name} does not end:\n${velero.log.slice(-40).join('\n')}`, { cause })
+    }
   }
 
   async function configMap(name: string, where = shop): Promise<Record<string, string>> {
@@ -155,7 +160,7 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     await given.cluster.kubectl(['delete', 'namespace', shop, '--timeout=60s'])
     await given.cluster.kubectl(['delete', 'pv', 'shelf-volume', '--timeout=60s'])
     await restores.create('first', { backupName: 'first', restorePVs: true })
-    restored = await restores.until('first', ({ status }) => /Completed|Failed/.test(status?.phase ?? ''))
+    const restored = await endOfRestore('first')
     assert.equal(restored.status?.phase, 'Completed', JSON.stringify(restored.status))
     assert.equal(restored.status?.restoreItemOperationsCompleted, 1)
     assert.equal((await configMap('noted'))['example.lateen.dev/restore'], 'first')
@@ -178,7 +183,7 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     const files = await readdir(at('things/shelf/backups/second'))
     assert.ok(files.includes('second.tar.gz') && files.includes('velero-backup.json'), files.join())
     await restores.create('second', { backupName: 'second', namespaceMapping: { [shop]: 'other-shop' } })
-    const end = await restores.until('second', ({ status }) => /Completed|Failed/.test(status?.phase ?? ''))
+    const end = await endOfRestore('second')
     assert.equal(end.status?.phase, 'Completed', JSON.stringify(end.status))
     assert.equal((await configMap('left', 'other-shop'))['example.lateen.dev/restore'], 'second')
   })

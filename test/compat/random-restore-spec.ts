@@ -82,7 +82,16 @@ function mapping(random: SeededRandom, prefix: string): Record<string, string> |
 }
 
 function namespaceFilters(random: SeededRandom): RestoreSpec {
-  const names = ['app-red', 'app-green', 'data-blue', 'default', 'no-such-namespace']
+  const names = [
+    'app-red',
+    'app-green',
+    'data-blue',
+    'default',
+    'no-such-namespace',
+    'app-*',
+    '*-blue',
+    'app-???',
+  ]
   return {
     ...(random.chance(0.4) && { includedNamespaces: random.chance(0.2) ? ['*'] : some(random, names, 3) }),
     ...(random.chance(0.25) && { excludedNamespaces: some(random, names, 1) }),
@@ -106,6 +115,7 @@ function statusFilters(random: SeededRandom): NonNullable<RestoreSpec['restoreSt
 }
 
 function selectors(random: SeededRandom): RestoreSpec {
+  if (random.chance(0.04)) return { labelSelector: selector(random), orLabelSelectors: [selector(random)] }
   if (random.chance(0.25)) return { labelSelector: selector(random) }
   if (random.chance(0.2)) return { orLabelSelectors: [selector(random), selector(random)] }
   return {}

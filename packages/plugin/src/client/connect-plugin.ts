@@ -107,10 +107,12 @@ export async function connectPlugin(options: ConnectOptions): Promise<PluginConn
 }
 
 function openClient({ network, address }: Handshake): Client {
-  // Keep-alive pings are left out on purpose: programs in Go end connections that send them.
+  // Keep-alive pings are left out on purpose: programs in Go end connections that send them. Calls may have effects, so that gRPC must
+  // not repeat them; its buffer for that would also tell of messages as sent that are not.
   return new Client(network === 'unix' ? `unix:${address}` : address, credentials.createInsecure(), {
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
+    'grpc.enable_retries': 0,
   })
 }
 

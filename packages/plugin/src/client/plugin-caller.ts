@@ -86,7 +86,7 @@ export class PluginCaller {
         )
       // The status of the call tells what is wrong with the stream.
       call.on('error', () => {})
-      const cancel = () => void sent(call, spoiled, SPOIL_MS).then(() => call.cancel())
+      const cancel = () => void call.write(spoiled)
       writing = write(message => sent(call, message), over.signal).then(
         () => void call.end(),
         error => {
@@ -143,7 +143,10 @@ export class PluginCaller {
       if (error !== null || answer === undefined) reject(this.failure(error, options))
       else resolve(answer)
     }, reject)
-    const abort = () => call.cancel()
+    const abort = () => {
+      reject(signal?.reason)
+      call.cancel()
+    }
     signal?.addEventListener('abort', abort, { once: true })
     try {
       return await promise
@@ -167,32 +170,24 @@ function isServiceError(error: unknown): error is ServiceError {
 }
 
 /**
- * No message at all. Node ends the sending half of a stream before it resets it, and a plugin that reads the end before the reset
- * takes what it has for everything. It does not get past this.
+ * No message at all, and no plugin takes it for one. It ends a call that must not be taken for complete: when such a call is cancelled,
+ * Node may drop what is still to be sent and end the sending half of the stream before it resets it, and a plugin that reads the end
+ * before the reset stores a part for the whole. A plugin that never reads this far stores nothing.
  */
 const spoiled = Buffer.from([0xff])
-/** A plugin that does not read cannot take a part for the whole either. */
-const SPOIL_MS = 1000
 
-/** Resolves once the message is on its way: true, or false when the call has ended, or the time has passed. */
-function sent<Message>(
-  call: ClientWritableStream<Message>,
-  message: Message,
-  limitMs?: number,
-): Promise<boolean> {
+/** Resolves once the message is on its way: true, or false when the call has ended and takes no more. */
+function sent<Message>(call: ClientWritableStream<Message>, message: Message): Promise<boolean> {
   return new Promise(resolve => {
     if (call.destroyed || call.writableEnded) {
       resolve(false)
       return
     }
-    const giveUp = () => settle(false)
-    const timer = limitMs === undefined ? undefined : setTimeout(giveUp, limitMs)
-    const settle = (written: boolean) => {
-      clearTimeout(timer)
-      call.off('close', giveUp)
-      resolve(written)
-    }
-    call.once('close', giveUp)
-    call.write(message, (error?: Error | null) => settle(!error))
+    const ended = () => resolve(false)
+    call.once('status', ended)
+    call.write(message, (error?: Error | null) => {
+      call.off('status', ended)
+      resolve(!error)
+    })
   })
 }
