@@ -215,6 +215,11 @@ function report({ context }: Bench, compared: Comparison): void {
     ...(memoryAtMost !== undefined && { goal: { of: 'ratio', atMost: memoryAtMost } }),
   })
   context.report({
+    what: `${what}, peak memory with plugin processes`,
+    ours: { value: ours.treeMiB, unit: 'MiB' },
+    peer: { value: theirs.treeMiB, unit: 'MiB', name },
+  })
+  context.report({
     what: `${what}, requests to the API server`,
     ours: { value: total(ours), unit: 'requests' },
     peer: { value: total(theirs), unit: 'requests', name },

@@ -181,6 +181,8 @@ describe('the end of a restore', { skip: given.skip, concurrency: false }, () =>
     const { status } = await scene.restores.get('late')
     assert.equal(status?.phase, 'Failed')
     assert.equal(status?.failureReason, 'another server said so')
+    const troubles = server.log.filter(({ level, restore }) => level === 'error' && restore === 'late')
+    assert.deepEqual(troubles, [])
     await kubectl(['delete', 'namespace', stuck, '--wait=false'])
   })
 

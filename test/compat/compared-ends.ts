@@ -4,7 +4,7 @@ import type { RestoreEnd, ResultLists } from './restore-twins.ts'
  * How two restores tell differently of the same, where there is no reason for it. The reasons:
  *
  * - What the cluster itself makes in every namespace is there a moment before or after a restore comes to it; slices of endpoints
- *   go again as soon as their controller sees them.
+ *   go again as soon as their controller sees them, and so do pods that are one too many for their ReplicaSet.
  * - For Velero an object differs when only the owners of its fields do, or when its own actions have added an empty
  *   `creationTimestamp`: it warns or patches. To us it is the same.
  * - We warn of volumes that come back empty.
@@ -31,9 +31,19 @@ export function unexplainedEnds(ours: RestoreEnd, theirs: RestoreEnd): string[] 
   ]
 }
 
-/** Made by the cluster in each namespace, or by a controller for what is in it. */
-const madeByCluster =
-  /\bConfigMap.*kube-root-ca\.crt|configmaps.*kube-root-ca\.crt|\bServiceAccount.*\bdefault\b|serviceaccounts.*\bdefault\b|EndpointSlice|endpointslices|\bEndpoints.*\bweb\b|endpoints.*\bweb\b/
+/** Made by the cluster in each namespace, or by a controller for what is in it; in lists, and in messages. */
+const madeByCluster = new RegExp(
+  [
+    /\bconfigmaps?\b.*kube-root-ca\.crt/,
+    /\bserviceaccounts?\b.*\bdefault\b/,
+    /\bendpointslices?\b/,
+    /\bendpoints\b.*\bweb\b/,
+    /pods "rig-1" not found/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+)
 
 /** What a restore did, by `Kind namespace/name`. */
 function actionsOf({ resourceList }: RestoreEnd): Map<string, string> {

@@ -1,10 +1,10 @@
-// A plugin program whose actions do what programs should not.
+// A plugin program whose actions do what programs should not. Each is for the objects that are labelled with its name.
 import type { BackupItemAction } from '@lateen/plugin'
 import { type PluginContext, servePlugin } from '@lateen/plugin/serve'
 
 function action(effect: (context: PluginContext) => void | Promise<void>) {
   return (context: PluginContext): BackupItemAction => ({
-    appliesTo: async () => ({}),
+    appliesTo: async () => ({ labelSelector: context.name.replace('/', '/odd=') }),
     async execute({ item }) {
       await effect(context)
       return { item, unchanged: true }

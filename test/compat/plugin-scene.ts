@@ -89,3 +89,20 @@ function volumeAndClaim(folder: string): object[] {
     },
   ]
 }
+
+/** Where the objects are that the odd plugin acts on. */
+export const oddPlace = 'odd'
+
+/** Objects that bring the odd plugin's program to say odd things and to end, with many good ones after each. */
+export function oddObjects(): object[] {
+  const names = ['logs', 'prints', 'exits', 'throws-later', 'rejects-later']
+  const object = (name: string, odd: string) => {
+    const labels = { 'example.com/odd': odd }
+    return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: oddPlace, labels } }
+  }
+  const objects = names.flatMap((odd, round) => {
+    const fine = Array.from({ length: 10 }, (_, index) => object(`${round}-fine-${index}`, 'fine'))
+    return [object(`${round}-${odd}`, odd), ...fine]
+  })
+  return [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: oddPlace } }, ...objects]
+}

@@ -122,23 +122,25 @@ async function ready(
 ): Promise<void> {
   signal?.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const silent = (cause?: Error) => {
+    const reason = `${program} does not speak to its host`
+    reject(new PluginError('UNAVAILABLE', { reason, ...(cause && { cause }) }))
+  }
   const abort = () => reject(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
-  client.waitForReady(performance.timeOrigin + performance.now() + connectMs, cause => {
-    if (cause === undefined) resolve()
-    else reject(new PluginError('UNAVAILABLE', { reason: `${program} does not speak to its host`, cause }))
-  })
+  const limit = setTimeout(silent, connectMs)
+  client.waitForReady(Number.POSITIVE_INFINITY, cause => (cause ? silent(cause) : resolve()))
   try {
     await promise
   } finally {
+    clearTimeout(limit)
     signal?.removeEventListener('abort', abort)
   }
 }
 
 /** What nobody takes away blocks a program in Go once a pipe is full of it. */
 function drainOutput(caller: PluginCaller, onOutput: ConnectOptions['onOutput']): void {
-  const options = { doing: 'reading its output', long: true }
-  const stream = caller.serverStream(GRPCStdio.method.streamStdio, {}, options)
+  const stream = caller.serverStream(GRPCStdio.method.streamStdio, {})
   stream.on('data', ({ channel, data }) => {
     onOutput?.(channel === StdioData_Channel.STDERR ? 'stderr' : 'stdout', data)
   })

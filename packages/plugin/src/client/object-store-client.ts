@@ -52,7 +52,7 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
     async getObject({ bucket, key, signal }) {
       const options = { doing: `reading ${bucket}/${key}`, signal, long: true }
       signal?.throwIfAborted()
-      const stream = caller.serverStream(method.getObject, { plugin, bucket, key }, options)
+      const stream = caller.serverStream(method.getObject, { plugin, bucket, key })
       return openObject(stream, { caller, options })
     },
     async *listCommonPrefixes({ bucket, prefix, delimiter, signal }) {

@@ -1,11 +1,5 @@
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
-import type {
-  Client,
-  ClientReadableStream,
-  ClientWritableStream,
-  CallOptions as GrpcCallOptions,
-  ServiceError,
-} from '@grpc/grpc-js'
+import type { Client, ClientReadableStream, ClientWritableStream, ServiceError } from '@grpc/grpc-js'
 import { Metadata } from '@grpc/grpc-js'
 import type { ObjectStoreError } from '../object-store-error.ts'
 import { PluginError } from '../plugin-error.ts'
@@ -56,7 +50,6 @@ export class PluginCaller {
         responseDeserialize as (bytes: Buffer) => MessageShape<O>,
         request,
         new Metadata(),
-        this.#limits(options),
         callback,
       ),
     )
@@ -81,7 +74,6 @@ export class PluginCaller {
           message => (message === spoiled ? spoiled : requestSerialize(message as MessageInitShape<I>)),
           responseDeserialize as (bytes: Buffer) => MessageShape<O>,
           new Metadata(),
-          this.#limits(options),
           callback,
         )
       // The status of the call tells what is wrong with the stream.
@@ -108,7 +100,6 @@ export class PluginCaller {
   serverStream<I extends DescMessage, O extends DescMessage>(
     method: WireMethod<I, O>,
     request: MessageInitShape<I>,
-    options: CallOptions,
   ): ClientReadableStream<MessageShape<O>> {
     const { path, requestSerialize, responseDeserialize } = grpcMethod(method)
     return this.#client.makeServerStreamRequest(
@@ -117,7 +108,6 @@ export class PluginCaller {
       responseDeserialize as (bytes: Buffer) => MessageShape<O>,
       request,
       new Metadata(),
-      this.#limits(options),
     )
   }
 
@@ -131,28 +121,33 @@ export class PluginCaller {
     return statusToError(error, `plugin ${this.plugin}, ${doing}`)
   }
 
-  #limits({ long = false }: CallOptions): GrpcCallOptions {
-    return long ? {} : { deadline: new Date(performance.timeOrigin + performance.now() + this.#shortCallMs) }
-  }
-
   async #settle<Answer>(options: CallOptions, start: StartCall<Answer>): Promise<Answer> {
-    const { signal } = options
+    const { signal, doing, long = false } = options
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const call = start((error, answer) => {
       if (error !== null || answer === undefined) reject(this.failure(error, options))
       else resolve(answer)
     }, reject)
-    const abort = () => {
-      reject(signal?.reason)
+    const stop = (reason: unknown) => {
+      reject(reason)
       call.cancel()
     }
+    const abort = () => stop(signal?.reason)
+    // Not gRPC's deadline, which is a time of day and wrong when the clock is set.
+    const limit = long ? undefined : setTimeout(() => stop(this.#tooLate(doing)), this.#shortCallMs)
     signal?.addEventListener('abort', abort, { once: true })
     try {
       return await promise
     } finally {
+      clearTimeout(limit)
       signal?.removeEventListener('abort', abort)
     }
+  }
+
+  #tooLate(doing: string): PluginError {
+    const reason = `plugin ${this.plugin}, ${doing}: no answer within ${this.#shortCallMs / 1000} s`
+    return new PluginError('TIMEOUT', { reason })
   }
 }
 

@@ -119,6 +119,7 @@ const plugins: PluginFactories = {
       appliesTo: async () => ({}),
       execute: async () => ({ item: { metadata: {} } as never }),
     }),
+    'example.com/silent': () => ({ ...failing(new Error('x')), appliesTo: () => new Promise(() => {}) }),
     'example.com/never-made': () => {
       throw new Error('no settings')
     },
@@ -329,6 +330,31 @@ describe('a plugin server and its client', () => {
     await assert.rejects(execute('example.com/never-made'), pluginError('FAILED', 'no settings'))
     await assert.rejects(execute('example.com/unknown'), pluginError('NO_SUCH_PLUGIN', 'was not found'))
     assert.equal((await execute('example.com/unchanged')).unchanged, true)
+  })
+
+  it('let a short call fail that gets no answer in time, and a long one go on', async () => {
+    const handshake = { network: 'unix', address: server.socketPath } as const
+    using hasty = await connectPlugin({ handshake, program: 'example', shortCallMs: 50 })
+    const action = hasty.plugin('BackupItemAction', 'example.com/silent')
+    await assert.rejects(
+      action.appliesTo(),
+      pluginError('TIMEOUT', 'asking what it applies to: no answer within'),
+    )
+    const controller = new AbortController()
+    const slow = { ...pod, data: 'x'.repeat(1_000_000) }
+    const echo = hasty.plugin('BackupItemAction', 'example.com/echo')
+    const answers = Array.from({ length: 10 }, () =>
+      echo.execute({ item: slow, backup, signal: controller.signal }),
+    )
+    assert.equal((await Promise.all(answers)).length, 10)
+  })
+
+  it('say that nobody listens', async () => {
+    const handshake = { network: 'unix', address: path.join(folder, 'nobody') } as const
+    const connecting = connectPlugin({ handshake, program: 'example', connectMs: 200 })
+    await assert.rejects(connecting, pluginError('UNAVAILABLE', 'example does not speak to its host'))
+    const signal = AbortSignal.abort(new Error('enough'))
+    await assert.rejects(connectPlugin({ handshake, program: 'example', signal }), /enough/)
   })
 
   it('cut an error text that is too long for a trailer, and lose no other call', async () => {
