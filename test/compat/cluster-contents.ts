@@ -96,12 +96,11 @@ function withoutChoices(object: Unstructured): Unstructured {
   if (restore) kept.metadata.labels['velero.io/restore-name'] = restore.replace(/-(ours|theirs)$/, '')
   kept.metadata.name = generatedName(object) ?? metadata.name
   if (object.kind === 'Service') hideAddresses(kept.spec)
-  if (object.type === 'kubernetes.io/service-account-token')
-    kept.data = Object.keys(kept.data ?? {}).toSorted()
-  if (object.kind === 'ConfigMap' && metadata.name === 'kube-root-ca.crt') kept.data = {}
-  for (const reference of [kept.spec?.claimRef]) {
-    if (reference?.resourceVersion) reference.resourceVersion = '<version>'
+  if (object.type === 'kubernetes.io/service-account-token') {
+    for (const key of Object.keys(kept.data ?? {})) kept.data[key] = '<token>'
   }
+  if (object.kind === 'ConfigMap' && metadata.name === 'kube-root-ca.crt') kept.data = {}
+  if (kept.spec?.claimRef?.resourceVersion) kept.spec.claimRef.resourceVersion = '<version>'
   return kept
 }
 
