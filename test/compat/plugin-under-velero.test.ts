@@ -62,10 +62,8 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
       provider: 'example.lateen.dev/folder',
       ...shelf,
     })
-    const objects = [
-      ...shopObjects({ volume: at('volume'), snapshots: folder, namespace }),
-      deploymentOfServer,
-    ]
+    const places = { volume: at('volume'), snapshots: folder, namespace }
+    const objects = [...shopObjects(places), ...oddObjects(), deploymentOfServer]
     const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
     await cluster.kubectl(['apply', '-f', '-'], { stdin })
     const flags = ['--client-qps=1000', '--client-burst=2000', '--item-operation-sync-frequency=1s']
