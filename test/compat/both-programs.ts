@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -27,6 +27,8 @@ export interface BothPrograms {
   run(program: Program, args: readonly string[], env?: Record<string, string>): Promise<string>
   /** Starts `lateen server`. Disposing stops it, and fails if it did not end well. */
   startServer(args: readonly string[]): AsyncDisposable
+  /** Makes a namespace with a folder of its name as bucket, and starts a server that hands out what is in it. */
+  startPlace(namespace: string, disabledControllers?: readonly string[]): Promise<AsyncDisposable>
 }
 
 /** Prepares both programs for a test file. */
@@ -48,23 +50,57 @@ export async function bothPrograms(given: Given): Promise<BothPrograms> {
     const [file = '', ...first] = program === 'lateen' ? [process.execPath, launcher] : [String(velero)]
     return ended(file, [...first, ...args], { stdin: '', env: environment(env) })
   }
+  const run: BothPrograms['run'] = async (program, args, env) => {
+    const { status, stdout, stderr } = await end(program, args, env)
+    assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
+    return stdout
+  }
+  const startServer: BothPrograms['startServer'] = args => {
+    const server = spawn(process.execPath, [launcher, 'server', ...args], {
+      env: environment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    return stopping(server)
+  }
   return {
     skip: given.skip || (velero instanceof ToolError && velero.message),
     folder,
     end,
-    run: async (program, args, env) => {
-      const { status, stdout, stderr } = await end(program, args, env)
-      assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
-      return stdout
-    },
-    startServer: args => {
-      const server = spawn(process.execPath, [launcher, 'server', ...args], {
-        env: environment(),
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      return stopping(server)
-    },
+    run,
+    startServer,
+    startPlace: (namespace, disabled = []) =>
+      startPlace({ namespace, folder, disabled }, { given, run, startServer }),
   }
+}
+
+interface Place {
+  namespace: string
+  folder: string
+  disabled: readonly string[]
+}
+
+async function startPlace(
+  { namespace, folder, disabled }: Place,
+  { given, run, startServer }: Pick<BothPrograms, 'run' | 'startServer'> & { given: Given },
+): Promise<AsyncDisposable> {
+  const port = await freePort()
+  const address = `127.0.0.1:${port}`
+  await given.cluster.kubectl(['create', 'namespace', namespace])
+  await mkdir(path.join(folder, namespace), { recursive: true })
+  await run('lateen', [
+    ...['-n', namespace, 'backup-location', 'create', 'files', '--default', '--provider=filesystem'],
+    ...[`--bucket=${namespace}`, `--config=path=${folder}`],
+  ])
+  const server = startServer([
+    ...['-n', namespace, `--metrics-address=${address}`, `--download-url-base=http://${address}`],
+    `--disable-controllers=${disabled.join()}`,
+  ])
+  // A backup that comes before its location was looked at fails validation, as with Velero.
+  await given.cluster.kubectl([
+    ...['wait', 'backupstoragelocation/files', '-n', namespace, '--timeout=60s'],
+    '--for=jsonpath={.status.phase}=Available',
+  ])
+  return server
 }
 
 function stopping(server: ChildProcess): AsyncDisposable {

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { bothPrograms, freePort, type Program } from './both-programs.ts'
+import { bothPrograms, type Program } from './both-programs.ts'
 import {
   deletionAttempts,
   describedBackups,
   describedObjects,
   writeDescribedFiles,
 } from './described-backups.ts'
+import { withoutEmpty } from './without-empty.ts'
 
 const given = await givenCluster()
 const both = await bothPrograms(given)
@@ -26,33 +27,12 @@ async function answers(args: readonly string[], env?: Record<string, string>): P
   return [ours.replaceAll('`lateen backup logs', '`velero backup logs'), theirs]
 }
 
-/** A namespace with a folder as its bucket, and a server that hands out what is in it. */
-async function startPlace(where: string, disabled: readonly string[] = []): Promise<AsyncDisposable> {
-  const port = await freePort()
-  await given.cluster.kubectl(['create', 'namespace', where])
-  await mkdir(path.join(folder, where), { recursive: true })
-  await both.run('lateen', [
-    ...['-n', where, 'backup-location', 'create', 'files', '--default', '--provider=filesystem'],
-    ...[`--bucket=${where}`, `--config=path=${folder}`],
-  ])
-  const server = both.startServer([
-    ...['-n', where, `--metrics-address=127.0.0.1:${port}`, `--download-url-base=http://127.0.0.1:${port}`],
-    `--disable-controllers=${disabled.join()}`,
-  ])
-  // A backup that comes before its location was looked at fails validation, as with Velero.
-  await given.cluster.kubectl([
-    ...['wait', 'backupstoragelocation/files', '-n', where, '--timeout=60s'],
-    '--for=jsonpath={.status.phase}=Available',
-  ])
-  return server
-}
-
 describe('velero and lateen show backups', { skip, concurrency: false }, () => {
   let server: AsyncDisposable
 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
-    server = await startPlace(namespace, ['backup', 'backup-queue', 'backup-finalizer'])
+    server = await both.startPlace(namespace, ['backup', 'backup-queue', 'backup-finalizer'])
     await writeDescribedFiles(path.join(folder, namespace))
     const apply = (objects: object) =>
       given.cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(objects) })
@@ -117,16 +97,6 @@ describe('velero and lateen show backups', { skip, concurrency: false }, () => {
     assert.deepEqual([ours.kind, names(ours)], [theirs.kind, names(theirs)])
   })
 })
-
-/** Velero's Go types write some fields even when they hold nothing. */
-function withoutEmpty(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutEmpty)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, field]) => [key, withoutEmpty(field)] as const)
-  const empty = (field: unknown) =>
-    field === null || field === '0s' || (typeof field === 'object' && Object.keys(field).length === 0)
-  return Object.fromEntries(entries.filter(([, field]) => !empty(field)))
-}
 
 describe('velero and lateen build backups', { skip, concurrency: false }, () => {
   before(async () => {
@@ -298,7 +268,7 @@ describe('velero and lateen read a backup that our server took', { skip, concurr
 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
-    server = await startPlace(live)
+    server = await both.startPlace(live)
   })
   after(async () => {
     await server[Symbol.asyncDispose]()
