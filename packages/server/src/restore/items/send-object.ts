@@ -3,10 +3,11 @@ import { isConflict } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
 import { messageOf } from '../../item/item-error.ts'
 import { awaitEstablished, type Definition } from './definitions.ts'
-import { asError, type ItemInHand, type ItemOutcome, placeOf } from './item-outcome.ts'
+import { explainRefusal } from './explain-refusal.ts'
+import { asError, type ItemInHand, type ItemOutcome, itemId, placeOf } from './item-outcome.ts'
 import { placeObject } from './place-object.ts'
 import type { PreparedObject } from './prepare-object.ts'
-import { RestoreItemError } from './restore-item-error.ts'
+import { RestoreItemError, resourceIdOf } from './restore-item-error.ts'
 import type { RestoreRun } from './restore-run.ts'
 import { throwIfOver } from './throw-if-over.ts'
 
@@ -68,9 +69,17 @@ interface CreatedObject extends ObjectToSend {
   created: ActionItem
 }
 
-/** What is said of an object that is there but not all that it was. */
-function warn({ report }: RestoreRun, { item }: ObjectToSend, error: unknown): void {
-  report.warn({ ...placeOf(item), error: asError(error), message: 'An item is not all that it was' })
+/** Says that an object is there without something it had: its status, the owners of its fields. */
+function warnOfMissing(
+  { report }: RestoreRun,
+  { item, object }: ObjectToSend,
+  { what, cause }: { what: string; cause: unknown },
+): void {
+  const { said, hint } = explainRefusal(cause, object)
+  const id = itemId(item)
+  const message = `${what} of ${resourceIdOf(id)} could not be restored: ${said}`
+  const error = new RestoreItemError('ITEM_DIFFERS', id, { message, hint, cause })
+  report.warn({ ...placeOf(item), error, message: 'An item is not all that it was' })
 }
 
 /** A status that is refused is a warning. */
@@ -94,7 +103,7 @@ async function restoreStatus(
     } catch (error) {
       throwIfOver(error, signal)
       if (!isConflict(error) || attempt >= conflicts) {
-        warn(run, placed, error)
+        warnOfMissing(run, placed, { what: 'the status', cause: error })
         return placed
       }
     }
@@ -117,7 +126,7 @@ async function restoreFieldOwners(
     return { ...placed, created: answer.object }
   } catch (error) {
     throwIfOver(error, signal)
-    warn(run, placed, error)
+    warnOfMissing(run, placed, { what: 'the owners of fields', cause: error })
     return placed
   }
 }
