@@ -66,6 +66,9 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     const objects = [...shopObjects(places), ...oddObjects(), deploymentOfServer]
     const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
     await cluster.kubectl(['apply', '-f', '-'], { stdin })
+    // Only volumes of bound claims are snapshotted.
+    const bound = ['--for=jsonpath={.status.phase}=Bound', '--timeout=120s']
+    await cluster.kubectl(['wait', 'pvc/shelf', '--namespace', shop, ...bound])
     const flags = ['--client-qps=1000', '--client-burst=2000', '--item-operation-sync-frequency=1s']
     velero = scene.use(await startVeleroServer({ cluster, namespace, plugins, flags }))
   })
