@@ -101,7 +101,7 @@ export function oddObjects(): object[] {
     return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: oddPlace, labels } }
   }
   const objects = names.flatMap((odd, round) => {
-    const fine = Array.from({ length: 10 }, (_, index) => object(`${round}-fine-${index}`, 'fine'))
+    const fine = Array.from({ length: 100 }, (_, index) => object(`${round}-fine-${index}`, 'fine'))
     return [object(`${round}-${odd}`, odd), ...fine]
   })
   return [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: oddPlace } }, ...objects]
