@@ -197,9 +197,13 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     const stored = [...(await bucket.unpack('odd')).keys()].map(entry => path.basename(entry, '.json'))
     for (const lost of ['2-exits', '3-throws-later', '4-rejects-later'])
       assert.ok(!stored.includes(lost), lost)
-    // Velero may call a program some times before it notices that it has ended.
-    for (const round of [0, 1, 2, 3, 4])
-      assert.ok(stored.includes(`${round}-fine-99`), `${round}: ${stored.join()}`)
+    for (const round of [0, 1]) assert.ok(stored.includes(`${round}-fine-99`), `${round}: ${stored.join()}`)
+    // Velero may call a program many times before it notices that it has ended. What follows on 2-exits, and on 3-throws-later:
+    for (const later of [/^[23]-fine-/, /^4-fine-/])
+      assert.ok(
+        stored.some(name => later.test(name)),
+        `${later}: ${stored.join()}`,
+      )
     const log = await cli('backup', 'logs', 'odd')
     assert.match(log, /level=warning msg="Odd fields".*error=broken.*name=5 namespace="?null/)
     assert.match(log, /level=error msg="The plugin program ends.*error="nobody catches this"/)
