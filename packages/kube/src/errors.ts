@@ -93,6 +93,11 @@ export function isNotFound(error: unknown): boolean {
   return hasCode(error, 'NotFound')
 }
 
+/** For `catch`: undefined in the place of what does not exist; throws every other error. */
+export function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error
+}
+
 /** A write was based on an old version, or a precondition did not hold. */
 export function isConflict(error: unknown): boolean {
   return hasCode(error, 'Conflict')

@@ -35,6 +35,7 @@ export {
   type KubeErrorOptions,
   type StatusCause,
   type StatusDetails,
+  unlessNotFound,
 } from './errors.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './http/retry-policy.ts'
 export type { EncodedObject } from './list/encoded-object.ts'

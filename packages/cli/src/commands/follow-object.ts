@@ -2,9 +2,9 @@ import {
   type Clock,
   isForbidden,
   isGone,
-  isNotFound,
   type KubeObject,
   type ResourceClient,
+  unlessNotFound,
 } from '@lateen/kube'
 
 const POLL_MS = 1_000
@@ -33,7 +33,7 @@ export async function* followObject<T extends KubeObject>(
     } catch (error) {
       if (!isForbidden(error) && !isGone(error)) throw error
       if (isForbidden(error)) await clock.sleep(POLL_MS, signal)
-      seen = await resource.get(seen.metadata.name ?? '', { signal }).catch(absent)
+      seen = await resource.get(seen.metadata.name ?? '', { signal }).catch(unlessNotFound)
     }
   }
   yield undefined
@@ -52,8 +52,4 @@ async function* changesOf<T extends KubeObject>(
     yield undefined
     return
   }
-}
-
-function absent(error: unknown): undefined {
-  if (!isNotFound(error)) throw error
 }

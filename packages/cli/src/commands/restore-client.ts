@@ -1,5 +1,5 @@
 import { BackupKind, type Restore, RestoreKind } from '@lateen/api'
-import { isNotFound } from '@lateen/kube'
+import { unlessNotFound } from '@lateen/kube'
 import { type KindWords, type ObjectClient, objectClient, type Place } from './object-client.ts'
 
 /** Restores of one namespace, with failures put into words. */
@@ -23,9 +23,7 @@ export function locationOfRestore({ spec }: Restore, place: Place): () => Promis
   return async () => {
     if (!spec.backupName) return undefined
     const backups = client.resource(BackupKind, namespace)
-    const backup = await backups.get(spec.backupName, { signal }).catch(error => {
-      if (!isNotFound(error)) throw error
-    })
+    const backup = await backups.get(spec.backupName, { signal }).catch(unlessNotFound)
     return backup?.spec.storageLocation
   }
 }

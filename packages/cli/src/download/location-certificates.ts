@@ -1,5 +1,5 @@
 import { type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
-import { isNotFound, type KubeObject, type ResourceType } from '@lateen/kube'
+import { type KubeObject, type ResourceType, unlessNotFound } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
 import type { Place } from '../commands/object-client.ts'
 
@@ -24,7 +24,7 @@ export async function locationCertificates(name: string, place: Place): Promise<
   const location = await client
     .resource(BackupStorageLocationKind, namespace)
     .get(name, { signal })
-    .catch(unlessMissing)
+    .catch(unlessNotFound)
   return location === undefined ? undefined : certificatesOf(location, place)
 }
 
@@ -35,15 +35,11 @@ async function certificatesOf(
   const { caCert, caCertRef } = spec.objectStorage
   if (!caCertRef) return caCert ? Buffer.from(caCert, 'base64').toString() : undefined
   const { name = '', key } = caCertRef
-  const secret = await client.resource(SecretKind, namespace).get(name, { signal }).catch(unlessMissing)
+  const secret = await client.resource(SecretKind, namespace).get(name, { signal }).catch(unlessNotFound)
   if (secret === undefined) {
     throw new CliError('NOT_FOUND', `certificate secret ${name} not found in namespace ${namespace}`)
   }
   const text = secret.data?.[key]
   if (text === undefined) throw new CliError('NOT_FOUND', `key ${key} not found in secret ${name}`)
   return Buffer.from(text, 'base64').toString()
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (!isNotFound(error)) throw error
 }

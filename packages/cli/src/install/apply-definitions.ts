@@ -6,6 +6,7 @@ import {
   type KubeObject,
   type ResourceClient,
   type ResourceType,
+  unlessNotFound,
 } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
 
@@ -60,10 +61,7 @@ async function applyOne(
   signal: AbortSignal,
 ): Promise<'created' | 'configured' | 'unchanged'> {
   const { name } = definition.metadata
-  const before = await stored.get(name, { signal }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  const before = await stored.get(name, { signal }).catch(unlessNotFound)
   const after = await stored.patch(
     name,
     { type: 'apply', body: definition, fieldManager: 'lateen-cli', force: true },

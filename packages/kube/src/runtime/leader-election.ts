@@ -1,5 +1,5 @@
 import type { KubeClient, ResourceClient } from '../client.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '../errors.ts'
+import { isAlreadyExists, isConflict, unlessNotFound } from '../errors.ts'
 import {
   decideLease,
   type Lease,
@@ -241,9 +241,4 @@ class Candidate implements LeaderElection {
       hint: 'end this process and start a new one, which waits for the lease again',
     })
   }
-}
-
-function unlessNotFound(error: unknown): undefined {
-  if (isNotFound(error)) return undefined
-  throw error
 }

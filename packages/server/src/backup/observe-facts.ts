@@ -1,5 +1,6 @@
 import { type Backup, BackupStorageLocationKind, VolumeSnapshotLocationKind } from '@lateen/api'
-import { isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { configMapData } from '../filters/policies/config-map-data.ts'
 import type { NamespaceFacts } from '../filters/scope.ts'
 import type { BackupFacts } from './prepare/prepare-backup.ts'
 
@@ -11,18 +12,6 @@ export interface FactPorts {
   /** The ConfigMap with volume policies for all backups; empty: none. */
   globalVolumePolicies: string
   signal: AbortSignal
-}
-
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
 }
 
 interface Namespace extends KubeObject {
@@ -78,17 +67,4 @@ export async function observeNamespaces(
     found.push({ name: metadata.name ?? '', labels: metadata.labels, phase: status?.phase ?? '' })
   }
   return found
-}
-
-async function configMapData(
-  name: string,
-  { client, namespace, signal }: FactPorts,
-): Promise<Record<string, string> | undefined> {
-  if (name === '') return undefined
-  try {
-    return (await client.resource(ConfigMapKind, namespace).get(name, { signal })).data ?? {}
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
 }

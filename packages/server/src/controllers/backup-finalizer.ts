@@ -4,7 +4,6 @@ import {
   type ControllerOptions,
   done,
   type Informer,
-  isNotFound,
   type KubeClient,
   type Outcome,
   type ReconcileContext,
@@ -13,6 +12,7 @@ import {
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { patchObject } from './patch-object.ts'
 import { recordEvent } from './record-event.ts'
 
 export interface BackupFinalizerOptions {
@@ -82,21 +82,13 @@ export function backupFinalizerController(options: BackupFinalizerOptions): Cont
   return { name: 'backup-finalizer', sources: [watching({ informer })], reconcile, concurrency: 2 }
 }
 
-async function patchStatus(
-  { metadata, status }: Backup,
+function patchStatus(
+  backup: Backup,
   { client, backups }: BackupFinalizerOptions,
   signal: AbortSignal,
 ): Promise<Backup | undefined> {
-  try {
-    const written = await client
-      .resource(BackupKind, metadata.namespace)
-      .patch(metadata.name ?? '', { type: 'merge', body: { status } }, { signal })
-    backups.note(written)
-    return written
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const patch = { type: 'merge', body: { status: backup.status } } as const
+  return patchObject(backup, { kind: BackupKind, patch }, { client, latest: backups, signal })
 }
 
 function locationOf({ metadata, spec }: Backup, { client }: BackupFinalizerOptions, signal: AbortSignal) {

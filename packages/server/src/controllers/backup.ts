@@ -4,7 +4,6 @@ import {
   type ControllerOptions,
   done,
   type Informer,
-  isNotFound,
   type KubeClient,
   type Outcome,
   type ReconcileContext,
@@ -18,6 +17,7 @@ import { type BackupStore, createBackupStore } from '../backup-store/backup-stor
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import { failInterrupted, leftoversAnnotation, removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { patchObject } from './patch-object.ts'
 import { ProgressPatches } from './progress-patches.ts'
 import { recordEvent } from './record-event.ts'
 
@@ -247,19 +247,11 @@ function pick({ phase, failureReason, validationErrors, warnings, errors }: Back
   return { phase, failureReason, validationErrors, warnings, errors }
 }
 
-async function patchBackup(
-  { metadata }: Backup,
+function patchBackup(
+  backup: Backup,
   body: object,
   { client, backups, signal }: Pick<Scope, 'client' | 'backups' | 'signal'>,
 ): Promise<Backup | undefined> {
-  try {
-    const written = await client
-      .resource(BackupKind, metadata.namespace)
-      .patch(metadata.name ?? '', { type: 'merge', body }, { signal })
-    backups.note(written)
-    return written
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const patch = { type: 'merge', body } as const
+  return patchObject(backup, { kind: BackupKind, patch }, { client, latest: backups, signal })
 }

@@ -20,6 +20,7 @@ import {
   type KubeClient,
   type Outcome,
   type ReconcileContext,
+  unlessNotFound,
   watching,
 } from '@lateen/kube'
 import { createBackupStore, type StoredFile } from '../backup-store/backup-store.ts'
@@ -99,7 +100,7 @@ export function downloadRequestController(options: DownloadRequestControllerOpti
       case 'wait':
         return again({ afterMs: step.afterMs })
       case 'delete':
-        await clientOf(request, options).delete(nameOf(request), context).catch(unlessGone)
+        await clientOf(request, options).delete(nameOf(request), context).catch(unlessNotFound)
         return done()
       case 'ignore':
         return done()
@@ -198,7 +199,7 @@ async function patch(
   const body = known === undefined && error === null ? { status } : { metadata: { annotations }, status }
   await clientOf(request, options)
     .patch(nameOf(request), { type: 'merge', body }, { signal })
-    .catch(unlessGone)
+    .catch(unlessNotFound)
 }
 
 function clientOf({ metadata }: DownloadRequest, { client }: DownloadRequestControllerOptions) {
@@ -207,9 +208,4 @@ function clientOf({ metadata }: DownloadRequest, { client }: DownloadRequestCont
 
 function nameOf({ metadata }: DownloadRequest): string {
   return metadata.name ?? ''
-}
-
-/** The command line deletes its request as soon as it has the file. */
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error
 }

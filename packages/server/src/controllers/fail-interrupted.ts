@@ -1,8 +1,9 @@
 import { type Backup, BackupKind, BackupStorageLocationKind, formatTime, lateenAnnotation } from '@lateen/api'
-import { type Clock, isNotFound, type KubeClient, type Logger } from '@lateen/kube'
+import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { patchObject } from './patch-object.ts'
 
 /** On a failed backup whose files are still in the bucket, until they are gone. */
 export const leftoversAnnotation = lateenAnnotation('leftovers')
@@ -26,7 +27,7 @@ const reason = 'found a backup with status "InProgress" during the server starti
  */
 export async function failInterrupted(backup: Backup, scope: InterruptedScope): Promise<void> {
   const { client, backups, clock, log, signal } = scope
-  const { name = '', namespace } = backup.metadata
+  const { name = '' } = backup.metadata
   const annotations: Record<string, string> = {}
   try {
     await removeLeftovers(backup, scope)
@@ -36,14 +37,10 @@ export async function failInterrupted(backup: Backup, scope: InterruptedScope): 
     log.warn({ error, backup: name }, 'what an interrupted backup had stored could not be removed yet')
   }
   const status = { phase: 'Failed', failureReason: reason, completionTimestamp: formatTime(clock.now()) }
-  try {
-    const written = await client
-      .resource(BackupKind, namespace)
-      .patch(name, { type: 'merge', body: { metadata: { annotations }, status } }, { signal })
-    backups.note(written)
+  const patch = { type: 'merge', body: { metadata: { annotations }, status } } as const
+  const ports = { client, latest: backups, signal }
+  if (await patchObject(backup, { kind: BackupKind, patch }, ports)) {
     log.warn({ backup: name }, 'a backup was interrupted and has failed')
-  } catch (error) {
-    if (!isNotFound(error)) throw error
   }
 }
 

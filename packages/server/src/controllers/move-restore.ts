@@ -2,13 +2,14 @@ import { type Restore, RestoreKind, type RestoreStatus } from '@lateen/api'
 import {
   type Clock,
   isInvalid,
-  isNotFound,
   isRetryable,
   type KubeClient,
   type Logger,
   type Patch,
+  unlessNotFound,
 } from '@lateen/kube'
 import type { LatestObjects } from './latest-objects.ts'
+import { patchObject } from './patch-object.ts'
 import { recordEvent } from './record-event.ts'
 
 export interface MoveScope {
@@ -64,13 +65,11 @@ async function hasMoved(restore: Restore, scope: MoveScope): Promise<boolean> {
   return now === undefined || now.status?.phase !== restore.status?.phase
 }
 
-async function readRestore({ metadata }: Restore, { client, signal }: MoveScope) {
-  try {
-    return await client.resource(RestoreKind, metadata.namespace).get(metadata.name ?? '', { signal })
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+function readRestore({ metadata }: Restore, { client, signal }: MoveScope) {
+  return client
+    .resource(RestoreKind, metadata.namespace)
+    .get(metadata.name ?? '', { signal })
+    .catch(unlessNotFound)
 }
 
 /** Says in the server's log and in an event what became of a restore. */
@@ -88,19 +87,10 @@ export async function tellOfMove(restore: Restore, status: RestoreStatus, scope:
 }
 
 /** Undefined when it is gone. Throws other KubeErrors. */
-export async function patchRestore(
-  { metadata }: Restore,
+export function patchRestore(
+  restore: Restore,
   patch: Patch,
   { client, restores, signal }: Pick<MoveScope, 'client' | 'restores' | 'signal'>,
 ): Promise<Restore | undefined> {
-  try {
-    const written = await client
-      .resource(RestoreKind, metadata.namespace)
-      .patch(metadata.name ?? '', patch, { signal })
-    restores.note(written)
-    return written
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  return patchObject(restore, { kind: RestoreKind, patch }, { client, latest: restores, signal })
 }

@@ -11,10 +11,10 @@ import {
   type ControllerOptions,
   done,
   type Informer,
-  isNotFound,
   type KubeClient,
   type Outcome,
   type ReconcileContext,
+  unlessNotFound,
   watching,
 } from '@lateen/kube'
 
@@ -99,7 +99,7 @@ async function answer(
   await client
     .resource(ServerStatusRequestKind, metadata.namespace)
     .patch(metadata.name ?? '', { type: 'merge', body: { status } }, { signal })
-    .catch(unlessGone)
+    .catch(unlessNotFound)
 }
 
 async function remove(
@@ -110,10 +110,5 @@ async function remove(
   await client
     .resource(ServerStatusRequestKind, metadata.namespace)
     .delete(metadata.name ?? '', { signal })
-    .catch(unlessGone)
-}
-
-/** The command line deletes its request as soon as it has read the answer. */
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error
+    .catch(unlessNotFound)
 }

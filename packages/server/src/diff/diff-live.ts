@@ -1,4 +1,4 @@
-import { type DiscoveredResource, isNotFound, type KubeClient } from '@lateen/kube'
+import { type DiscoveredResource, type KubeClient, unlessNotFound } from '@lateen/kube'
 import { type CollectedItem, type CollectedItems, type GroupResource, groupResource } from '../item/item.ts'
 import type { ArchivedItem, BackupArchive } from '../restore/archive/backup-archive.ts'
 import { compareBodies } from './compare-bodies.ts'
@@ -105,11 +105,7 @@ async function fetchItem(
 ): Promise<Uint8Array | undefined> {
   const type = served.get(item.groupResource)
   if (type === undefined) return undefined
-  try {
-    const namespace = item.namespace === '' ? undefined : item.namespace
-    return encoder.encode(JSON.stringify(await client.resource(type, namespace).get(item.name, { signal })))
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const namespace = item.namespace === '' ? undefined : item.namespace
+  const live = await client.resource(type, namespace).get(item.name, { signal }).catch(unlessNotFound)
+  return live && encoder.encode(JSON.stringify(live))
 }

@@ -1,21 +1,10 @@
 import { BackupKind, BackupStorageLocationKind, labelNames, type Restore, validLabelValue } from '@lateen/api'
-import { isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+import { type KubeClient, unlessNotFound } from '@lateen/kube'
+import { configMapData } from '../filters/policies/config-map-data.ts'
 import { InvalidModifiersError, parseModifiers } from './modifiers/parse-modifiers.ts'
 import type { ResourceModifiers } from './modifiers/resource-modifiers.ts'
 import type { BackupChoices } from './prepare/choose-backup.ts'
 import type { RestoreFacts } from './prepare/prepare-restore.ts'
-
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>
-}
-
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 
 export interface RestoreFactPorts {
   client: KubeClient
@@ -65,12 +54,9 @@ async function candidates({ spec }: Restore, { client, namespace, signal }: Rest
     const labelSelector = `${labelNames.scheduleName}=${validLabelValue(spec.scheduleName)}`
     return backups.list({ labelSelector, signal }).toArray()
   }
-  try {
-    return spec.backupName ? [await backups.get(spec.backupName, { signal })] : []
-  } catch (error) {
-    if (isNotFound(error)) return []
-    throw error
-  }
+  if (!spec.backupName) return []
+  const backup = await backups.get(spec.backupName, { signal }).catch(unlessNotFound)
+  return backup === undefined ? [] : [backup]
 }
 
 async function readModifiers(
@@ -83,19 +69,6 @@ async function readModifiers(
     return { problems: [], rules: parseModifiers(data) }
   } catch (error) {
     if (error instanceof InvalidModifiersError) return { problems: error.problems }
-    throw error
-  }
-}
-
-async function configMapData(
-  name: string,
-  { client, namespace, signal }: RestoreFactPorts,
-): Promise<Record<string, string> | undefined> {
-  if (name === '') return undefined
-  try {
-    return (await client.resource(ConfigMapKind, namespace).get(name, { signal })).data ?? {}
-  } catch (error) {
-    if (isNotFound(error)) return undefined
     throw error
   }
 }

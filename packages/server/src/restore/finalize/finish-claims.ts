@@ -7,6 +7,7 @@ import {
   type KubeObject,
   type Logger,
   type ResourceType,
+  unlessNotFound,
 } from '@lateen/kube'
 import {
   type Claim,
@@ -129,23 +130,16 @@ async function see(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<SeenClaim> {
-  const claim = await found(client.resource(claimKind, namespace).get(name, { signal }))
+  const claim = await client.resource(claimKind, namespace).get(name, { signal }).catch(unlessNotFound)
   const { storageClassName, volumeName } = claim?.spec ?? {}
   if (claim?.status?.phase === 'Pending' && storageClassName) {
-    const storageClass = await found(client.resource(classKind).get(storageClassName, { signal }))
+    const classes = client.resource(classKind)
+    const storageClass = await classes.get(storageClassName, { signal }).catch(unlessNotFound)
     return { claim, storageClass }
   }
   if (!volumeName) return { claim }
-  return { claim, volume: await found(client.resource(volumeKind).get(volumeName, { signal })) }
-}
-
-async function found<T>(getting: Promise<T>): Promise<T | undefined> {
-  try {
-    return await getting
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const volume = await client.resource(volumeKind).get(volumeName, { signal }).catch(unlessNotFound)
+  return { claim, volume }
 }
 
 function refused({ namespace, name, oldVolume, reclaimPolicy }: ProvisionedClaim, reason: string): Error {

@@ -1,11 +1,11 @@
 import {
   type CallOptions,
   type Clock,
-  isNotFound,
   type KubeClient,
   KubeError,
   type Logger,
   type Unstructured,
+  unlessNotFound,
 } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
 import { refusalBehind, standInName } from './probe-create.ts'
@@ -43,12 +43,9 @@ export function createClusterSink(options: ClusterSinkOptions): RestoreSink {
       return { object: asItem(await call(send, { signal, once: true })) }
     },
     async read(target, { signal }) {
-      try {
-        return asItem(await call(() => on(target).get(target.name, { signal }), { signal }))
-      } catch (error) {
-        if (isNotFound(error)) return undefined
-        throw error
-      }
+      const send = () => on(target).get(target.name, { signal })
+      const found = await call(send, { signal }).catch(unlessNotFound)
+      return found && asItem(found)
     },
     async patch(target, patch, { signal, fieldManager }) {
       const send = () => on(target).patch(target.name, patch, { signal, fieldManager, dryRun })
@@ -62,11 +59,7 @@ export function createClusterSink(options: ClusterSinkOptions): RestoreSink {
     async remove(target, { signal, uid }) {
       if (dryRun) return
       const remove = { signal, preconditions: { uid }, propagationPolicy: 'Orphan' } as const
-      try {
-        await call(() => on(target).delete(target.name, remove), { signal })
-      } catch (error) {
-        if (!isNotFound(error)) throw error
-      }
+      await call(() => on(target).delete(target.name, remove), { signal }).catch(unlessNotFound)
     },
     async probe(target, object, { signal, fieldManager }) {
       const { name } = target
