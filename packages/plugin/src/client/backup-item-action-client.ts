@@ -11,28 +11,16 @@ import { BackupItemAction as V1 } from '../proto/velero/backup-item-action_pb.ts
 import { BackupItemAction as V2 } from '../proto/velero/backup-item-action-v2_pb.ts'
 import { BackupItemAction as V3 } from '../proto/velero/backup-item-action-v3_pb.ts'
 import type { ResourceIdentifier as WireIdentifier } from '../proto/velero/shared_pb.ts'
-import {
-  answeredItem,
-  describeItem,
-  identifiersFromWire,
-  progressFromWire,
-  selectorFromWire,
-} from '../wire/action-messages.ts'
+import { answeredItem, describeItem, identifiersFromWire, progressFromWire } from '../wire/action-messages.ts'
 import { skipFromBackup } from '../wire/skip-from-backup.ts'
+import { askSelector } from './ask-selector.ts'
 import type { PluginCaller } from './plugin-caller.ts'
 
 /** A backup item action of version 1 in a plugin program. It starts no operations. */
 export function backupItemActionClient(caller: PluginCaller): BackupItemAction {
   const { plugin } = caller
   return {
-    async appliesTo() {
-      const answer = await caller.unary(
-        V1.method.appliesTo,
-        { plugin },
-        { doing: 'asking what it applies to' },
-      )
-      return selectorFromWire(answer.ResourceSelector)
-    },
+    appliesTo: () => askSelector(caller, V1.method.appliesTo),
     async execute(input) {
       const { request, doing } = executing(caller, input)
       const answer = await caller.unary(V1.method.execute, request, {
@@ -74,10 +62,7 @@ function versionWithOperations(caller: PluginCaller, { method }: typeof V2 | typ
     ...{ plugin, operationID: operationId, backup: backupBytes(backup) },
   })
   return {
-    async appliesTo() {
-      const answer = await caller.unary(method.appliesTo, { plugin }, { doing: 'asking what it applies to' })
-      return selectorFromWire(answer.ResourceSelector)
-    },
+    appliesTo: () => askSelector(caller, method.appliesTo),
     async execute(input) {
       const { request, doing } = executing(caller, input)
       const answer = await caller.unary(method.execute, request, { doing, signal: input.signal, long: true })

@@ -1,7 +1,8 @@
 import type { DeleteItemAction } from '../delete-item-action.ts'
 import { serializeItem } from '../item-json.ts'
 import { DeleteItemAction as Service } from '../proto/velero/delete-item-action_pb.ts'
-import { describeItem, selectorFromWire } from '../wire/action-messages.ts'
+import { describeItem } from '../wire/action-messages.ts'
+import { askSelector } from './ask-selector.ts'
 import { backupBytes } from './backup-item-action-client.ts'
 import type { PluginCaller } from './plugin-caller.ts'
 
@@ -10,10 +11,7 @@ export function deleteItemActionClient(caller: PluginCaller): DeleteItemAction {
   const { plugin } = caller
   const { method } = Service
   return {
-    async appliesTo() {
-      const answer = await caller.unary(method.appliesTo, { plugin }, { doing: 'asking what it applies to' })
-      return selectorFromWire(answer.ResourceSelector)
-    },
+    appliesTo: () => askSelector(caller, Service.method.appliesTo),
     async execute({ item, backup, signal }) {
       const request = { plugin, item: serializeItem(item), backup: backupBytes(backup) }
       await caller.unary(method.execute, request, {

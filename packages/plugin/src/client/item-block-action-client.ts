@@ -1,7 +1,8 @@
 import type { ItemBlockAction } from '../item-actions.ts'
 import { serializeItem } from '../item-json.ts'
 import { ItemBlockAction as Service } from '../proto/velero/item-block-action_pb.ts'
-import { describeItem, identifiersFromWire, selectorFromWire } from '../wire/action-messages.ts'
+import { describeItem, identifiersFromWire } from '../wire/action-messages.ts'
+import { askSelector } from './ask-selector.ts'
 import { backupBytes } from './backup-item-action-client.ts'
 import type { PluginCaller } from './plugin-caller.ts'
 
@@ -10,10 +11,7 @@ export function itemBlockActionClient(caller: PluginCaller): ItemBlockAction {
   const { plugin } = caller
   const { method } = Service
   return {
-    async appliesTo() {
-      const answer = await caller.unary(method.appliesTo, { plugin }, { doing: 'asking what it applies to' })
-      return selectorFromWire(answer.ResourceSelector)
-    },
+    appliesTo: () => askSelector(caller, Service.method.appliesTo),
     async getRelatedItems({ item, backup, signal }) {
       const request = { plugin, item: serializeItem(item), backup: backupBytes(backup) }
       const doing = `asking what is related to ${describeItem(item)}`

@@ -16,22 +16,15 @@ import {
   identifiersFromWire,
   identifiersToWire,
   progressFromWire,
-  selectorFromWire,
 } from '../wire/action-messages.ts'
+import { askSelector } from './ask-selector.ts'
 import type { PluginCaller } from './plugin-caller.ts'
 
 /** A restore item action of version 1 in a plugin program: no operations, nothing to wait for. */
 export function restoreItemActionClient(caller: PluginCaller): RestoreItemAction {
   const { plugin } = caller
   return {
-    async appliesTo() {
-      const answer = await caller.unary(
-        V1.method.appliesTo,
-        { plugin },
-        { doing: 'asking what it applies to' },
-      )
-      return selectorFromWire(answer.ResourceSelector)
-    },
+    appliesTo: () => askSelector(caller, V1.method.appliesTo),
     async execute(input) {
       const { request, doing } = executing(caller, input)
       const answer = await caller.unary(V1.method.execute, request, {
@@ -52,10 +45,7 @@ export function restoreItemActionV2Client(caller: PluginCaller): RestoreItemActi
     ...{ plugin, operationID: operationId, restore: restoreBytes(restore) },
   })
   return {
-    async appliesTo() {
-      const answer = await caller.unary(method.appliesTo, { plugin }, { doing: 'asking what it applies to' })
-      return selectorFromWire(answer.ResourceSelector)
-    },
+    appliesTo: () => askSelector(caller, V2.method.appliesTo),
     async execute(input) {
       const { request, doing } = executing(caller, input)
       const answer = await caller.unary(method.execute, request, { doing, signal: input.signal, long: true })
