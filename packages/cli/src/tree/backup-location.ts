@@ -1,4 +1,4 @@
-import { type CommandSpec, command } from './command.ts'
+import { anyNames, type CommandSpec, command } from './command.ts'
 import type { FlagSet } from './flag.ts'
 import { createOutputFlags, outputFlags } from './output-flags.ts'
 
@@ -81,7 +81,7 @@ function get(name: string, aliases: readonly string[] = []): CommandSpec {
     name,
     aliases,
     summary: 'Show backup storage locations',
-    args: { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY },
+    args: anyNames,
     flags: backupLocationGetFlags,
     load: () => import('../commands/backup-location-get.ts'),
   })
@@ -99,7 +99,7 @@ function remove(name: string, aliases: readonly string[] = []): CommandSpec {
       'lateen backup-location delete old-bucket other --confirm',
       'lateen backup-location delete --selector team=web',
     ],
-    args: { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY },
+    args: anyNames,
     flags: backupLocationDeleteFlags,
     load: () => import('../commands/backup-location-delete.ts'),
   })

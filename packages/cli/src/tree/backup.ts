@@ -1,11 +1,14 @@
-import { type CommandSpec, command } from './command.ts'
-import { downloadFlags } from './download-flags.ts'
+import { anyNames, type CommandSpec, command } from './command.ts'
+import { downloadFlags, linkTimeout } from './download-flags.ts'
 import type { FlagSet } from './flag.ts'
-import { createOutputFlags, outputFlags } from './output-flags.ts'
+import { deleteFlags, describeFlags, getFlags, logsFlags, secretFlags } from './object-flags.ts'
+import { createOutputFlags } from './output-flags.ts'
 
 const oldFilters = 'Not together with the filters for cluster-scoped and namespace-scoped resources.'
 const newFilters =
   'Not together with --include-resources, --exclude-resources and --include-cluster-resources.'
+
+const nouns = { one: 'backup', many: 'backups' }
 
 /** What to back up, and how: the flags that become the spec of a backup. */
 export const backupSpecFlags = {
@@ -123,23 +126,9 @@ export const backupCreateFlags = {
   ...createOutputFlags,
 } as const satisfies FlagSet
 
-export const backupGetFlags = {
-  selector: { type: 'string', short: 'l', help: 'Show only backups whose labels match this selector.' },
-  ...outputFlags,
-} as const satisfies FlagSet
+export const backupGetFlags = getFlags(nouns)
 
-export const backupDescribeFlags = {
-  details: { type: 'boolean', help: 'Show more: resources, volumes and operations one by one.' },
-  output: {
-    type: 'choice',
-    short: 'o',
-    default: 'plaintext',
-    choices: ['plaintext', 'json'],
-    help: 'How to print: plaintext, or json, which takes effect for a single backup only.',
-  },
-  selector: { type: 'string', short: 'l', help: 'Show only backups whose labels match this selector.' },
-  ...downloadFlags,
-} as const satisfies FlagSet
+export const backupDescribeFlags = describeFlags(nouns)
 
 export const backupDiffFlags = {
   'exit-code': { type: 'boolean', help: 'Make the exit code 1 if there are differences.' },
@@ -154,25 +143,9 @@ export const backupDiffFlags = {
     choices: ['table', 'json', 'yaml', 'diff'],
     help: 'How to print: table, json and yaml with the fields that changed, or diff, a unified diff of each object.',
   },
-  'show-secrets': {
-    type: 'boolean',
-    help: 'Show the values of Secrets. Without it marks stand for them, which are the same for the same value.',
-  },
-  timeout: {
-    type: 'duration',
-    default: '1m',
-    help: 'How long to wait for the link to each archive, and then for more of it to come.',
-  },
+  ...secretFlags,
+  timeout: linkTimeout('each archive'),
   'with-status': { type: 'boolean', help: 'Compare the status of objects, too.' },
-  ...downloadFlags,
-} as const satisfies FlagSet
-
-export const backupLogsFlags = {
-  timeout: {
-    type: 'duration',
-    default: '1m',
-    help: 'How long to wait for the link to the log, and then for more of it to come.',
-  },
   ...downloadFlags,
 } as const satisfies FlagSet
 
@@ -183,21 +156,11 @@ export const backupDownloadFlags = {
     short: 'o',
     help: 'File to write. Without it <NAME>-data.tar.gz in the current folder.',
   },
-  timeout: {
-    type: 'duration',
-    default: '1m',
-    help: 'How long to wait for the link to the file, and then for more of it to come.',
-  },
+  timeout: linkTimeout('the file'),
   ...downloadFlags,
 } as const satisfies FlagSet
 
-export const backupDeleteFlags = {
-  all: { type: 'boolean', help: 'Delete all backups of the namespace.' },
-  confirm: { type: 'boolean', help: 'Delete without asking.' },
-  selector: { type: 'string', short: 'l', help: 'Delete all backups whose labels match this selector.' },
-} as const satisfies FlagSet
-
-const anyNames = { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY }
+export const backupDeleteFlags = deleteFlags(nouns)
 
 function create(name: string): CommandSpec {
   return command({
@@ -286,7 +249,7 @@ const logs = command({
   name: 'logs',
   summary: 'Show the log of a backup',
   args: { usage: 'NAME', min: 1, max: 1 },
-  flags: backupLogsFlags,
+  flags: logsFlags,
   load: () => import('../commands/backup-logs.ts'),
 })
 

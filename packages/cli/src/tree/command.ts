@@ -51,6 +51,9 @@ export interface ArgumentSpec {
   readonly choices?: readonly string[]
 }
 
+/** As many names of objects as there are. */
+export const anyNames: ArgumentSpec = { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY }
+
 interface CommandText {
   readonly name: string
   readonly aliases?: readonly string[]

@@ -1,4 +1,4 @@
-import type { FlagSet } from './flag.ts'
+import type { FlagSet, FlagSpec } from './flag.ts'
 
 /** Flags of commands that fetch files of the object store. */
 export const downloadFlags = {
@@ -11,3 +11,12 @@ export const downloadFlags = {
     help: 'Accept any TLS certificate of the object store. Whoever is in between can then read and change what it sends.',
   },
 } as const satisfies FlagSet
+
+/** `--timeout` of commands that fetch them. */
+export function linkTimeout(what: string) {
+  return {
+    type: 'duration',
+    default: '1m',
+    help: `How long to wait for the link to ${what}, and then for more of it to come.`,
+  } as const satisfies FlagSpec
+}

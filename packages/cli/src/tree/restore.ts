@@ -1,7 +1,10 @@
-import { type CommandSpec, command } from './command.ts'
-import { downloadFlags } from './download-flags.ts'
+import { anyNames, type CommandSpec, command } from './command.ts'
+import { downloadFlags, linkTimeout } from './download-flags.ts'
 import type { FlagSet } from './flag.ts'
-import { createOutputFlags, outputFlags } from './output-flags.ts'
+import { deleteFlags, describeFlags, getFlags, logsFlags, secretFlags } from './object-flags.ts'
+import { createOutputFlags } from './output-flags.ts'
+
+const nouns = { one: 'restore', many: 'restores' }
 
 /** What to restore, and how: the flags that become the spec of a restore. */
 export const restoreSpecFlags = {
@@ -128,53 +131,17 @@ export const restorePlanFlags = {
     choices: ['table', 'json', 'yaml', 'diff'],
     help: 'How to print: table, json and yaml with the fields that would change, or diff, a unified diff of each object.',
   },
-  'show-secrets': {
-    type: 'boolean',
-    help: 'Show the values of Secrets. Without it marks stand for them, which are the same for the same value.',
-  },
-  timeout: {
-    type: 'duration',
-    default: '1m',
-    help: 'How long to wait for the link to each file of the backup, and then for more of it to come.',
-  },
+  ...secretFlags,
+  timeout: linkTimeout('each file of the backup'),
   ...restoreSpecFlags,
   ...downloadFlags,
 } as const satisfies FlagSet
 
-export const restoreGetFlags = {
-  selector: { type: 'string', short: 'l', help: 'Show only restores whose labels match this selector.' },
-  ...outputFlags,
-} as const satisfies FlagSet
+export const restoreGetFlags = getFlags(nouns)
 
-export const restoreDescribeFlags = {
-  details: { type: 'boolean', help: 'Show more: resources, volumes and operations one by one.' },
-  output: {
-    type: 'choice',
-    short: 'o',
-    default: 'plaintext',
-    choices: ['plaintext', 'json'],
-    help: 'How to print: plaintext, or json, which takes effect for a single restore only.',
-  },
-  selector: { type: 'string', short: 'l', help: 'Show only restores whose labels match this selector.' },
-  ...downloadFlags,
-} as const satisfies FlagSet
+export const restoreDescribeFlags = describeFlags(nouns)
 
-export const restoreLogsFlags = {
-  timeout: {
-    type: 'duration',
-    default: '1m',
-    help: 'How long to wait for the link to the log, and then for more of it to come.',
-  },
-  ...downloadFlags,
-} as const satisfies FlagSet
-
-export const restoreDeleteFlags = {
-  all: { type: 'boolean', help: 'Delete all restores of the namespace.' },
-  confirm: { type: 'boolean', help: 'Delete without asking.' },
-  selector: { type: 'string', short: 'l', help: 'Delete all restores whose labels match this selector.' },
-} as const satisfies FlagSet
-
-const anyNames = { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY }
+export const restoreDeleteFlags = deleteFlags(nouns)
 
 function create(name: string): CommandSpec {
   return command({
@@ -258,7 +225,7 @@ const logs = command({
   name: 'logs',
   summary: 'Show the log of a restore',
   args: { usage: 'NAME', min: 1, max: 1 },
-  flags: restoreLogsFlags,
+  flags: logsFlags,
   load: () => import('../commands/restore-logs.ts'),
 })
 
