@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  chown,
   mkdir,
   mkdtemp,
   readdir,
@@ -259,6 +260,18 @@ describe('a filesystem repository', () => {
     stop.abort()
     await assert.rejects(cancelled, { code: 'CANCELLED' })
     assert.deepEqual(await filesIn(root), ['.shards'])
+  })
+
+  it("stays its owner's where root writes into it", { skip: process.getuid?.() !== 0 }, async test => {
+    const folder = await temporaryFolder(test)
+    await chown(folder, 1234, 2345)
+    await using storage = await openFilesystemStorage({ path: folder })
+    await storage.put(pack, Buffer.from('data'))
+    const all = await readdir(folder, { recursive: true })
+    const owners = await Promise.all(all.map(async name => stat(path.join(folder, name))))
+    // A pack, the folders it is in, and the file that says the layout.
+    assert.ok(all.length >= 3, all.join(' '))
+    assert.deepEqual(new Set(owners.map(({ uid, gid }) => `${uid}:${gid}`)), new Set(['1234:2345']))
   })
 
   it('cannot protect blobs from deletion and says so', async test => {

@@ -16,6 +16,7 @@ import {
 } from './filesystem/calls.ts'
 import { sharedFolderSync } from './filesystem/folder-sync.ts'
 import { LayoutFile } from './filesystem/layout-file.ts'
+import { type Owner, ownerIn } from './filesystem/owner.ts'
 import { makeRoot, RealFolders, realRoot } from './filesystem/real-folders.ts'
 import { type TemporaryFileOptions, writeTemporary } from './filesystem/temporary-file.ts'
 import { walkBlobFolders } from './filesystem/walk-blob-folders.ts'
@@ -62,7 +63,8 @@ export async function openFilesystemStorage(options: FilesystemStorageOptions): 
   const operation = { doing: 'open the repository folder', path: folder, writing: false }
   return explained(operation, async () => {
     if (options.create) await makeRoot(folder, options.durable ?? true)
-    const storage = new FilesystemStorage(await realRoot(folder), options)
+    const root = await realRoot(folder)
+    const storage = new FilesystemStorage(root, { ...options, owner: await ownerIn(root) })
     await storage.start()
     return storage
   })
@@ -79,13 +81,14 @@ class FilesystemStorage implements BlobStorage {
   readonly #folders: RealFolders
   readonly #layout: LayoutFile
 
-  constructor(root: string, options: FilesystemStorageOptions) {
+  constructor(root: string, options: FilesystemStorageOptions & { owner: Owner | undefined }) {
+    const { owner } = options
     const durable = options.durable ?? true
     this.description = `folder ${root}`
     this.#root = root
-    this.#writing = { durable, randomBytes: options.randomBytes ?? randomBytes }
+    this.#writing = { durable, randomBytes: options.randomBytes ?? randomBytes, owner }
     this.#sync = durable ? sharedFolderSync() : async () => {}
-    this.#folders = new RealFolders(root, this.#sync)
+    this.#folders = new RealFolders(root, this.#sync, owner)
     const { create = false, shards } = options
     this.#layout = new LayoutFile({ ...this.#writing, root, create, shards, sync: this.#sync })
   }

@@ -124,13 +124,14 @@ describe('S3 storage with a server that misbehaves', () => {
     })
   })
 
-  it('sends each blob in one request with its digest, as Kopia does', async test => {
+  it('sends each blob in one request that is signed with its digest', async test => {
     const seen: (string | string[] | undefined)[][] = []
     const storage = await misbehaving(test, ({ method, url, headers }, response) => {
       seen.push([
         method,
         url?.split('?')[0],
         headers['content-type'],
+        headers['x-amz-content-sha256'],
         headers['content-md5'],
         headers['content-length'],
       ])
@@ -138,9 +139,42 @@ describe('S3 storage with a server that misbehaves', () => {
     })
     const body = Buffer.alloc(6_000_000, 'x')
     await storage.put(id, [body.subarray(0, 10), body.subarray(10)])
-    const md5 = createHash('md5').update(body).digest('base64')
-    assert.deepEqual(seen, [['PUT', `/bucket/repo/${id}`, 'application/x-kopia', md5, '6000000']])
+    const sha256 = createHash('sha256').update(body).digest('hex')
+    const path = `/bucket/repo/${id}`
+    assert.deepEqual(seen, [['PUT', path, 'application/x-kopia', sha256, undefined, '6000000']])
   })
+
+  it('gives the MD5 too where a blob is locked', async test => {
+    const seen: unknown[] = []
+    const storage = await misbehaving(test, ({ headers }, response) => {
+      seen.push(headers['content-md5'])
+      response.writeHead(200).end()
+    })
+    const until = Date.now() + 86_400_000
+    await storage.put(id, Buffer.from('body'), { retention: { mode: 'GOVERNANCE', until } })
+    assert.deepEqual(seen, [createHash('md5').update('body').digest('base64')])
+  })
+
+  for (const [code, message] of [
+    ['InvalidRequest', 'Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests'],
+    ['MissingContentMD5', 'Missing required header for this request.'],
+  ] as const) {
+    it(`gives the MD5 once a bucket demanded it with ${code}`, async test => {
+      const seen: (string | undefined)[] = []
+      const storage = await misbehaving(test, (request, response) => {
+        const md5 = request.headers['content-md5'] as string | undefined
+        seen.push(md5)
+        request.resume().on('end', () => {
+          if (md5 !== undefined) return void response.writeHead(200).end()
+          const body = `<Error><Code>${code}</Code><Message>${message}</Message></Error>`
+          response.writeHead(400, { 'content-type': 'application/xml' }).end(body)
+        })
+      })
+      for (const text of ['one', 'two']) await storage.put(id, Buffer.from(text))
+      const md5 = (text: string) => createHash('md5').update(text).digest('base64')
+      assert.deepEqual(seen, [undefined, md5('one'), md5('two')])
+    })
+  }
 })
 
 describe('errors of S3', () => {

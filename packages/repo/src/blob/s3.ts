@@ -72,7 +72,7 @@ export interface S3StorageOptions {
 }
 
 /**
- * Opens a bucket as Kopia uses it: the key is prefix and blob id, each blob is one PUT with its MD5, `.storageconfig`
+ * Opens a bucket as Kopia uses it: the key is prefix and blob id, each blob is one PUT that is signed with its SHA-256, `.storageconfig`
  * beside the blobs tells storage classes and stays hidden. Does each request once: put `retrying` around it. Rejects
  * when the bucket cannot be read, and with `CORRUPT` for a `.storageconfig` that cannot be understood.
  */
@@ -97,6 +97,8 @@ class S3Storage implements BlobStorage {
   readonly #bucket: string
   readonly #prefix: string
   #storageClasses: readonly StorageClassRule[] = []
+  /** Buckets that lock objects by themselves demand it. For others the SHA-256 in the signature suffices, at half the price. */
+  #wantsMd5 = false
 
   constructor(client: S3Client, { bucket, prefix = '' }: S3StorageOptions) {
     this.description = `s3://${bucket}/${prefix}`
@@ -162,22 +164,25 @@ class S3Storage implements BlobStorage {
     const body = joinedData(data)
     const storageClass = storageClassFor(this.#storageClasses, id)
     const { retention } = options
-    await this.#on(this.#operation('write', { ...options, id, writing: true }), () =>
-      this.#client.send(
-        new PutObjectCommand({
-          ...this.#named(id),
-          Body: body,
-          ContentLength: body.length,
-          ContentMD5: createHash('md5').update(body).digest('base64'),
-          ContentType: contentType,
-          ...(storageClass !== undefined && { StorageClass: storageClass as StorageClass }),
-          ...(retention && {
-            ObjectLockMode: retention.mode,
-            ObjectLockRetainUntilDate: new Date(retention.until),
-          }),
+    const command = () =>
+      new PutObjectCommand({
+        ...this.#named(id),
+        Body: body,
+        ContentLength: body.length,
+        ...((retention !== undefined || this.#wantsMd5) && { ContentMD5: md5Of(body) }),
+        ContentType: contentType,
+        ...(storageClass !== undefined && { StorageClass: storageClass as StorageClass }),
+        ...(retention && {
+          ObjectLockMode: retention.mode,
+          ObjectLockRetainUntilDate: new Date(retention.until),
         }),
-        sent(options),
-      ),
+      })
+    await this.#on(this.#operation('write', { ...options, id, writing: true }), () =>
+      this.#client.send(command(), sent(options)).catch((error: unknown) => {
+        if (!demandsMd5(error)) throw error
+        this.#wantsMd5 = true
+        return this.#client.send(command(), sent(options))
+      }),
     )
   }
 
@@ -263,6 +268,15 @@ class S3Storage implements BlobStorage {
   }
 }
 
+function md5Of(body: Uint8Array): string {
+  return createHash('md5').update(body).digest('base64')
+}
+
+/** Amazon says `InvalidRequest` and names the header, others `MissingContentMD5`. */
+function demandsMd5(error: unknown): boolean {
+  return error instanceof Error && /content-?md5/i.test(`${error.name} ${error.message}`)
+}
+
 /** Without length the range goes to the end; all of a blob needs none. */
 function rangeHeader({ offset = 0, length }: GetBlobOptions): string | undefined {
   if (length !== undefined) return `bytes=${offset}-${offset + length - 1}`
@@ -326,7 +340,7 @@ function clientConfig(options: S3StorageOptions): S3ClientConfig {
     maxAttempts: 1,
     forcePathStyle: options.pathStyle ?? endpoint !== undefined,
     followRegionRedirects: endpoint === undefined,
-    // The MD5 is the checksum; servers other than Amazon's refuse checksums that they do not know.
+    // The signature holds the SHA-256; servers other than Amazon's refuse checksums that they do not know.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint !== undefined && { endpoint }),

@@ -3,10 +3,10 @@ import { parseSessionMarker } from '../content/session-marker.ts'
 import { isRepoError } from '../errors/repo-error.ts'
 import { decryptBlob } from '../format/blob-crypto.ts'
 import type { GoTime } from '../go-json/go-time.ts'
-import { hiddenByWatermark } from '../index-format/index-entry.ts'
 import { TaskPool } from '../snapshot/task-pool.ts'
 import { type BlobFate, blobFate, sessionOf } from './blob-fate.ts'
 import { watermarkOf } from './drop-deleted.ts'
+import { referencedPacks } from './referenced-packs.ts'
 import { count, emptyTally, type Tally } from './tally.ts'
 import type { TaskContext } from './task-context.ts'
 
@@ -37,7 +37,9 @@ export async function deleteOrphans(context: TaskContext, dropBefore?: GoTime): 
   }
   const sessions = await activeSessions(context, listed)
   await repository.refresh(signal)
-  const report = judge(context, listed, { sessions, referenced: await referencedPacks(context, hiddenUpTo) })
+  const now = await referencedPacks(repository, { hiddenUpTo, signal })
+  const referenced = now.union(context.referencedAtStart ?? new Set<string>())
+  const report = judge(context, listed, { sessions, referenced })
   if (context.lease !== undefined) await deleteAll(context, report.deleted)
   return report
 }
@@ -99,17 +101,6 @@ async function checkpointOf(
     if (isRepoError(error, 'CORRUPT')) return marker.timestamp
     throw error
   }
-}
-
-async function referencedPacks(
-  { repository, signal }: TaskContext,
-  hiddenUpTo: number,
-): Promise<Set<string>> {
-  const referenced = new Set<string>()
-  for await (const entry of repository.contents.entries({ includeDeleted: true, signal })) {
-    if (!hiddenByWatermark(entry, hiddenUpTo)) referenced.add(entry.packBlobId)
-  }
-  return referenced
 }
 
 async function deleteAll(context: TaskContext, blobs: readonly BlobMetadata[]): Promise<void> {

@@ -196,6 +196,36 @@ describe('maintenance of a repository', () => {
     for (const one of saved) await readAll(one)
   })
 
+  it('keeps a pack that was referenced when the run began, until the next run', async () => {
+    const gone = await save('gone', [text('gone')])
+    const old = packs()
+    await forget(gone.id)
+    clock.time += 2 * day
+    let again: Saved | undefined
+    // What the run has marked deleted is stored anew by somebody else before packs are looked at.
+    const list = async function* (...args: Parameters<MemoryStorage['list']>) {
+      if (args[0] === 'p' && again === undefined) {
+        await repository.refresh()
+        again = await save('again', [text('gone')])
+      }
+      yield* storage.list(...args)
+    }
+    const watched: MemoryStorage = Object.create(storage, { list: { value: list } })
+    const maintainer = await openRepository({ storage: watched, password, clock })
+    await runMaintenance(maintainer, { mode: 'full', identity })
+    assert.ok(again !== undefined)
+    assert.notDeepEqual(packs(), old)
+    assert.deepEqual(
+      old.filter(id => !packs().includes(id)),
+      [],
+    )
+    clock.time += 2 * day
+    await maintainer.refresh()
+    await runMaintenance(maintainer, { mode: 'full', identity })
+    assert.ok(old.some(id => !packs().includes(id)))
+    await readAll(again)
+  })
+
   it('keeps packs without an index while their session may be under way', async () => {
     const name = (age: string, session: string) => blobId(`p${age.repeat(32)}-${session}`)
     const dead = name('a', 'sdeadbeefdeadbeef147')

@@ -2,12 +2,14 @@ import { RepoError, throwIfCancelled } from '../errors/repo-error.ts'
 import { requireWritableFormat } from '../format/repository-format.ts'
 import { type GoTime, goTimeFromMillis } from '../go-json/go-time.ts'
 import { chooseMode, type ModeChoice } from './choose-mode.ts'
+import { watermarkOf } from './drop-deleted.ts'
 import type { Effect } from './effect.ts'
 import { type MaintenanceLease, readSchedule, type ScheduleStore, takeLease } from './lease.ts'
 import type { MaintainedRepository } from './maintained-repository.ts'
 import type { MaintenanceParams } from './params.ts'
 import { loadMaintenanceParams } from './params-manifest.ts'
 import { type MaintenancePlan, type PlannedStep, planMaintenance } from './plan.ts'
+import { referencedPacks } from './referenced-packs.ts'
 import { runTask, type TaskOutcome } from './run-task.ts'
 import { type SafetyParameters, safetyFull } from './safety.ts'
 import type { MaintenanceSchedule, RunExtra } from './schedule.ts'
@@ -70,7 +72,8 @@ export async function runMaintenance(
     schedule,
   })
   const { maintenanceStart } = lease
-  const context = { repository, params, safety, maintenanceStart, lease, signal }
+  const referencedAtStart = await packsToKeep(plan, { repository, safety, signal })
+  const context = { repository, params, safety, maintenanceStart, referencedAtStart, lease, signal }
   const steps = []
   for (const step of plan.steps.filter(({ runs }) => runs)) {
     options.onStep?.({ kind: 'begin', step })
@@ -122,6 +125,17 @@ async function prepare(repository: MaintainedRepository, options: MaintenanceOpt
   const choice = chooseMode({ mode, identity, force }, { params, schedule, now: now(repository) })
   if (choice.kind === 'not-owner') throw notOwner(choice.owner, identity)
   return { params, schedule, choice, store }
+}
+
+/** Nothing is deleted by a run that has no such step, and nothing is kept by one that nobody works beside. */
+async function packsToKeep(
+  { steps }: MaintenancePlan,
+  { repository, safety, signal }: Pick<TaskContext, 'repository' | 'safety' | 'signal'>,
+): Promise<Set<string> | undefined> {
+  const deletion = steps.find(({ task, runs }) => runs && task === 'full-delete-blobs')
+  if (deletion === undefined || !safety.keepReferencedAtStart) return undefined
+  const hiddenUpTo = deletion.dropBefore === undefined ? 0 : watermarkOf(deletion.dropBefore)
+  return referencedPacks(repository, { hiddenUpTo, signal })
 }
 
 async function runStep(

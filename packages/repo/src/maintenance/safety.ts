@@ -17,6 +17,11 @@ export interface SafetyParameters {
   readonly rewriteToDeleteDelay: number
   /** An unreferenced pack younger than this is left alone: its index may not be written yet. */
   readonly packDeleteMinAge: number
+  /**
+   * A pack stays that was referenced when the run began, unless by contents that the run itself drops: another maintainer may have begun
+   * at the same time, and still mark contents deleted where it saw them then.
+   */
+  readonly keepReferencedAtStart: boolean
   /** A session whose marker is younger than this protects its packs. */
   readonly sessionExpirationAge: number
 }
@@ -30,6 +35,7 @@ export const safetyFull: SafetyParameters = {
   rewriteMinAge: 2 * hour,
   rewriteToDeleteDelay: hour,
   packDeleteMinAge: 24 * hour,
+  keepReferencedAtStart: true,
   sessionExpirationAge: 96 * hour,
 }
 
@@ -42,6 +48,7 @@ export const safetyNone: SafetyParameters = {
   rewriteMinAge: 0,
   rewriteToDeleteDelay: 0,
   packDeleteMinAge: 0,
+  keepReferencedAtStart: false,
   sessionExpirationAge: 0,
 }
 

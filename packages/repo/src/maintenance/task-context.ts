@@ -10,6 +10,8 @@ export interface TaskContext {
   safety: SafetyParameters
   /** Storage time at which the run began, in milliseconds. */
   maintenanceStart: number
+  /** Packs that something referred to when the run began, and that it leaves alone. */
+  referencedAtStart?: ReadonlySet<string> | undefined
   /** Absent when a task only looks what it would do: then it changes nothing. */
   lease?: MaintenanceLease | undefined
   signal?: AbortSignal | undefined

@@ -161,6 +161,8 @@ class ChunkReader implements ObjectReader {
   async *stream({ offset = 0, length = this.length, readAhead = 1, signal }: StreamOptions = {}) {
     const end = Math.min(this.length, offset + length)
     const loading: Promise<Uint8Array>[] = []
+    // The same chunk follows on itself where a file has holes.
+    let last: { chunk: Chunk; bytes: Promise<Uint8Array> } | undefined
     let next = this.#indexAt(offset)
     for (let index = next; offset < end; index += 1) {
       for (
@@ -168,7 +170,11 @@ class ChunkReader implements ObjectReader {
         next < this.#chunks.length && next <= index + readAhead && this.#startOf(next) < end;
         next += 1
       ) {
-        loading.push(this.#fetch(next, signal))
+        const chunk = this.#chunks[next] as Chunk
+        if (last?.chunk.object !== chunk.object || last.chunk.length !== chunk.length) {
+          last = { chunk, bytes: this.#fetch(next, signal) }
+        }
+        loading.push(last.bytes)
       }
       const bytes = (await loading.shift()) ?? new Uint8Array(0)
       const start = this.#startOf(index)

@@ -157,12 +157,26 @@ export class PackBuilder {
     const localIndex = encryption.encrypt(plaintext, iv)
     const localIndexOffset = this.#length + padding.length
     const postamble = serializePostamble({ iv, localIndexOffset, localIndexLength: localIndex.length })
+    const length = localIndexOffset + localIndex.length + postamble.length
+    const tail = [padding, localIndex, postamble]
     return {
       packBlobId: this.packBlobId,
-      parts: [this.#bytes.subarray(0, this.#length), padding, localIndex, postamble],
-      length: localIndexOffset + localIndex.length + postamble.length,
+      parts: this.#inOnePiece(tail, length) ?? [this.#bytes.subarray(0, this.#length), ...tail],
+      length,
       entries: this.#entries,
     }
+  }
+
+  /** All bytes in the pack's own buffer where that has the room: storages that need one piece would copy the pack otherwise. */
+  #inOnePiece(tail: readonly Uint8Array[], length: number): [Uint8Array] | undefined {
+    const bytes = this.#bytes
+    if (bytes === undefined || length > bytes.length) return undefined
+    let at = this.#length
+    for (const part of tail) {
+      bytes.set(part, at)
+      at += part.length
+    }
+    return [bytes.subarray(0, length)]
   }
 
   /** The buffer, made longer when it has to be. */

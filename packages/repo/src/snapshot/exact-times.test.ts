@@ -35,6 +35,17 @@ describe('modification times', () => {
     assert.ok(seen > mtime - 1000n && seen < mtime + 1000n, String(seen))
   })
 
+  it('before the epoch are set by the rounding setter too', () => {
+    const mtime = -3_600_500_000_000n
+    const fd = openSync(path.join(folder, 'file'), 'r')
+    roundingSetter.setOpen(fd, mtime)
+    closeSync(fd)
+    roundingSetter.setPath(path.join(folder, 'link'), mtime)
+    for (const name of ['file', 'link']) {
+      assert.equal(lstatSync(path.join(folder, name), { bigint: true }).mtimeNs, mtime)
+    }
+  })
+
   it('of something missing fail with the name of the system error', () => {
     for (const setter of [timeSetter(), roundingSetter]) {
       assert.throws(() => setter.setPath(path.join(folder, 'missing'), 0n), { code: 'ENOENT' })

@@ -95,8 +95,10 @@ function loadNative(): Native | undefined {
   }
 }
 
-function toSeconds(mtime: GoTime): number {
-  return Number(mtime) / 1e9
+/** Node takes a negative number for the time it is now, but not its digits. */
+function toSeconds(mtime: GoTime): number | string {
+  const seconds = Number(mtime) / 1e9
+  return seconds < 0 ? String(seconds) : seconds
 }
 
 function systemError(call: string, errno: number): Error {

@@ -47,6 +47,9 @@ export interface RestorePlace {
   temporaryName: () => string
 }
 
+/** What is shorter than a block of a file system has no room for a hole. */
+const shortestHole = 4096
+
 const longestTarget = 64 * 1024
 
 /** What stands at a name, as far as the overwrite rules ask. */
@@ -139,7 +142,8 @@ export function isForWriter(
   { size }: DirectoryEntry,
   { folder, mayExist }: Pick<RestorePlace, 'folder' | 'mayExist'>,
 ): boolean {
-  return writer !== undefined && !mayExist && !sparse && size <= longestWrittenByThread && folder.holdsPaths
+  if (writer === undefined || mayExist || !folder.holdsPaths) return false
+  return size <= (sparse ? shortestHole : longestWrittenByThread)
 }
 
 async function restoreByWriter(

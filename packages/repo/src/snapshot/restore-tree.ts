@@ -58,8 +58,8 @@ export interface RestoreTreeOptions extends Partial<AttributeOptions> {
 
 // Chunks are 8 MiB at most by default; a task holds one sealed and one open.
 const heaviestTask = 16 << 20
-const weightLimit = 96 << 20
-const smallWeightLimit = 8 << 20
+const weightLimit = 64 << 20
+const smallWeightLimit = 16 << 20
 const worthThreads = 500
 
 /**
@@ -97,6 +97,8 @@ async function restoreFolderTree(options: RestoreTreeOptions, given: RestoreCont
     }
     folders.returnTo(0)
     await Promise.all([pools.large.drain(), pools.small.drain()])
+    // Small files may all be on their way when a wish to stop comes, and are finished then.
+    throwIfCancelled(options.signal)
   } finally {
     await Promise.all([pools.large.settle(), pools.small.settle()])
     folders.close()
@@ -111,7 +113,7 @@ interface RestorePools {
 
 function startPools({ parallel = 16 }: RestoreTreeOptions): RestorePools {
   return {
-    small: new TaskPool({ tasks: 4 * parallel, weight: smallWeightLimit }),
+    small: new TaskPool({ tasks: 16 * parallel, weight: smallWeightLimit }),
     large: new TaskPool({ tasks: parallel, weight: weightLimit }),
   }
 }

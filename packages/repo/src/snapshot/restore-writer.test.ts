@@ -8,7 +8,7 @@ import { createRepository, type Repository } from '../repository.ts'
 import type { DirectoryEntry } from './directory.ts'
 import { timeSetter } from './exact-times.ts'
 import { type RestoreTreeOptions, restoreTree } from './restore-tree.ts'
-import { longestWrittenByThread } from './restore-writer.ts'
+import { longestWrittenByThread, RestoreWriter } from './restore-writer.ts'
 import { type EntryStore, storeDirectory, storeFile } from './testing/store-entries.ts'
 
 const base = mkdtempSync(path.join(tmpdir(), 'lateen-writer-'))
@@ -123,6 +123,15 @@ describe('files that threads make', () => {
     await assert.rejects(cancelled, { code: 'CANCELLED' })
     for (const name of readdirSync(path.join(target, 'sub'))) {
       assert.equal(lstatSync(path.join(target, 'sub', name)).size, 9000)
+    }
+  })
+
+  it('are none when the writer ends while its threads still load koffi, and the process lives on', async () => {
+    const attributes = { owners: false, permissions: true, times: true, ignorePermissionErrors: false }
+    for (let round = 0; round < 30; round++) {
+      await using writer = new RestoreWriter({ threads: 2, attributes, note: assert.fail })
+      await new Promise(resolve => setTimeout(resolve, round * 3))
+      assert.ok(writer)
     }
   })
 })

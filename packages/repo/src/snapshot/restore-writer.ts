@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { threadUrl } from '../threads/thread-url.ts'
+import { type BatchResult, type FileBatch, noMoreBatches } from './file-batch.ts'
 import type { AttributeOptions } from './restore-attributes.ts'
 import type { NewFile } from './restore-new-file.ts'
-import type { BatchResult, FileBatch } from './restore-writer-thread.ts'
 
 /** Files up to this size may be given to a `RestoreWriter`. */
 export const longestWrittenByThread = 256 << 10
@@ -25,6 +25,7 @@ interface Waiting {
 
 interface WriterThread {
   worker: Worker
+  ended: Promise<unknown>
   /** Batches under way, by their numbers. */
   batches: Map<number, Waiting[]>
 }
@@ -64,9 +65,13 @@ export class RestoreWriter implements AsyncDisposable {
     return promise
   }
 
-  /** Ends the threads. Files that are not made by then may be missing or incomplete. */
+  /**
+   * Ends the threads, each after the batches it was given. They are asked to, not terminated: a thread that is stopped
+   * while it loads a native module takes the whole process along.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#threads.map(({ worker }) => worker.terminate()))
+    for (const { worker } of this.#threads) worker.postMessage(noMoreBatches)
+    await Promise.all(this.#threads.map(({ ended }) => ended))
   }
 
   #startThread(): WriterThread {
@@ -74,7 +79,8 @@ export class RestoreWriter implements AsyncDisposable {
       workerData: this.#options.attributes,
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     })
-    const thread: WriterThread = { worker, batches: new Map() }
+    const ended = new Promise(resolve => worker.once('exit', resolve))
+    const thread: WriterThread = { worker, ended, batches: new Map() }
     worker.on('message', (result: BatchResult) => this.#settle(thread, result))
     worker.on('error', error => this.#fail(error))
     return thread

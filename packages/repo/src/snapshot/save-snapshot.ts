@@ -41,11 +41,12 @@ export async function saveCheckpoint(
   await finish(run)
 }
 
-/** Saves the snapshot of a finished upload, applies retention, and flushes. Throws CANCELLED. */
+/** Saves the snapshot of a finished upload, applies retention, and flushes. Throws CANCELLED, and what `confirm` throws. */
 export async function saveUpload(
   run: UploadRun,
   upload: { startTime: GoTime; rootEntry: DirectoryEntry },
 ): Promise<UploadResult> {
+  await run.settings.confirm?.()
   throwIfCancelled(run.signal)
   const { incomplete } = run
   const manifest = manifestOf(run, upload)

@@ -63,6 +63,8 @@ export interface UploadOptions {
   metadataCompressor?: string
   /** False does not look for the total before it is known; it is only looked for with `onProgress`. */
   estimate?: boolean
+  /** Asked when all was read, before the snapshot is saved. What it throws ends the upload, which leaves no snapshot then. */
+  confirm?: () => Promise<void>
   onProgress?: (progress: UploadProgress) => void
   log?: UploadLogger
   clock?: Clock

@@ -5,6 +5,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -135,6 +136,25 @@ describe('an upload with threads', () => {
     const before = packs()
     await upload(repository, tree, { rereadAll: true })
     assert.equal(packs(), before)
+  })
+
+  it('makes the same objects of a file with holes, and stores what fills them once', async () => {
+    const sparse = given({ file: randomBytes(1 << 20) })
+    const file = path.join(sparse, 'file')
+    truncateSync(file, 40 << 20)
+    appendFileSync(file, randomBytes(1000))
+    truncateSync(file, (64 << 20) + 77)
+    await using repository = await newRepository()
+    const threaded = await upload(repository, sparse)
+    let stored = 0
+    for await (const { packBlobId, packedLength } of repository.contents.entries()) {
+      if (packBlobId.startsWith('p')) stored += packedLength
+    }
+    assert.ok(stored < 16 << 20, `${stored} bytes`)
+    const single = await upload(repository, sparse, { rereadAll: true, threads: 0 })
+    assert.equal(threaded.snapshot.rootEntry.obj, single.snapshot.rootEntry.obj)
+    const read = (await filesBelow(repository, threaded.snapshot.rootEntry)).get('file')
+    assert.ok(read?.equals(readFileSync(file)))
   })
 
   it('stores a content once that two threads find at the same time', async () => {

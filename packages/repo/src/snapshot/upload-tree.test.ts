@@ -474,6 +474,19 @@ describe('an upload', () => {
     )
   })
 
+  it('leaves no snapshot of what is not confirmed when all was read', async () => {
+    const storage = memoryStorage()
+    const tree = given({ a: 'x' })
+    await using repository = await createRepository({ storage, password: 'secret' })
+    const gone = new Error('the volume is gone')
+    await assert.rejects(upload(repository, tree, { confirm: () => Promise.reject(gone) }), gone)
+    await using other = await openRepository({ storage, password: 'secret' })
+    assert.deepEqual(await other.manifests.find({ type: 'snapshot' }), [])
+    await upload(repository, tree, { confirm: async () => {} })
+    await other.refresh()
+    assert.equal((await other.manifests.find({ type: 'snapshot' })).length, 1)
+  })
+
   it('that failed leaves the repository as it was for everybody else', async () => {
     const storage = memoryStorage()
     const tree = given({ a: 'x', 'z/b': 'y' })

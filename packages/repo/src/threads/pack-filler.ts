@@ -1,6 +1,7 @@
 import { compressorByName } from '../compression/compressor.ts'
 import type { ContentEncryption } from '../encryption/content-encryption.ts'
 import type { ContentHash } from '../hashing/content-hash.ts'
+import { allZeros } from './all-zeros.ts'
 import type { SealedTable } from './sealed-table.ts'
 
 /** How contents are named and sealed, and where in a pack they begin. */
@@ -19,6 +20,8 @@ export interface BegunPack {
 
 const ivLength = 16
 
+const mostZeroNames = 64
+
 /**
  * Fills one pack after the other with contents, in place: a file is read to where its sealed bytes will lie. From the start on
  * the buffer holds contents that were admitted, then sealed ones whose admission is being decided, then plaintext that was
@@ -32,6 +35,8 @@ export class PackFiller {
   /** Where the next sealed content begins. */
   #end: number
   #held = 0
+  /** Names of contents that are nothing but zeros, by length: of such is a file with holes. */
+  readonly #zeroNames = new Map<number, Uint8Array>()
 
   constructor(options: FillerOptions) {
     this.#options = options
@@ -95,6 +100,16 @@ export class PackFiller {
   /** The name of the first `length` bytes of plaintext. */
   name(length: number): Uint8Array {
     return this.#options.hash.hash(this.#bytes.subarray(this.#plaintext, this.#plaintext + length))
+  }
+
+  /** The same where these bytes are all zeros and others like them were named here before; undefined otherwise, and the first time. */
+  nameOfZeros(length: number): Uint8Array | undefined {
+    if (!allZeros(this.#bytes.subarray(this.#plaintext, this.#plaintext + length))) return undefined
+    const known = this.#zeroNames.get(length)
+    if (known === undefined && this.#zeroNames.size < mostZeroNames) {
+      this.#zeroNames.set(length, this.name(length))
+    }
+    return known
   }
 
   /** Makes the first `length` bytes of plaintext the next content. */

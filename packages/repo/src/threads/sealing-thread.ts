@@ -102,9 +102,10 @@ class SealingThread {
   }
 
   async #sealChunk(job: number, length: number, compressor: string | undefined): Promise<void> {
-    const hash = this.#filler.name(length)
+    const ofZeros = this.#filler.nameOfZeros(length)
+    const hash = ofZeros ?? this.#filler.name(length)
     const table = SealedTable.withRoom(this.#hashLength, 1)
-    if (compressor !== undefined && (await this.#isKnown(hash))) {
+    if ((compressor !== undefined || ofZeros !== undefined) && (await this.#isKnown(hash))) {
       this.#filler.drop(length)
       table.add(hash, { packedLength: 0, originalLength: length, compressionId: 0 })
     } else {
@@ -116,7 +117,7 @@ class SealingThread {
     await this.#ready()
   }
 
-  /** Worth asking before the work of compressing. */
+  /** Worth asking before the work of compressing, and about what is there again and again. */
   async #isKnown(hash: Uint8Array): Promise<boolean> {
     this.#answer = undefined
     this.#post({ kind: 'ask', hash })

@@ -68,6 +68,8 @@ export const StorageOption = {
   cacheFolder: 'cacheDir',
   /** Megabytes, of which metadata gets a fifth; 5000 unless given, 0 for no cache. */
   cacheLimitMB: 'cacheLimitMB',
+  /** `false`: only metadata is kept in the cache, and no file data. */
+  cacheContents: 'cacheContents',
 } as const
 
 /** Where a repository is and how it is opened. */

@@ -31,7 +31,7 @@ export {
   type KopiaRepoServiceOptions,
   kopiaRepoService,
 } from './kopia/kopia-repo-service.ts'
-export { openRepoStorage } from './kopia/open-repo-storage.ts'
+export { type OpenStorageOptions, openRepoStorage } from './kopia/open-repo-storage.ts'
 export { unifiedRepositoryProvider } from './kopia/unified-repository-provider.ts'
 export { type UnifiedUploaderOptions, unifiedUploaderProvider } from './kopia/unified-uploader-provider.ts'
 export { type DataPathLoggers, type Logger, silentLogger } from './logger.ts'
@@ -46,6 +46,7 @@ export { resticUploaderProvider } from './restic/restic-uploader-provider.ts'
 export type {
   BackupOutcome,
   BackupRun,
+  BackupRunOptions,
   DataPathProgress,
   RestoreOutcome,
   RestoreRun,

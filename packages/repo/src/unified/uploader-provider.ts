@@ -14,6 +14,12 @@ export interface RunOptions {
   readonly onProgress?: ((progress: DataPathProgress) => void) | undefined
 }
 
+/** What a backup may be given besides. */
+export interface BackupRunOptions extends RunOptions {
+  /** Asked when all was read, before there is a snapshot. What it throws is thrown by the run, and there will be none. Restic is not asked. */
+  readonly confirm?: (() => Promise<void>) | undefined
+}
+
 /** Whether a path holds a file system or is a block device. */
 export type VolumeMode = 'filesystem' | 'block'
 
@@ -73,7 +79,7 @@ export interface UploaderProvider extends AsyncDisposable {
   /**
    * Throws `SOURCE_FAILED`, `CANCELLED` or the repository's error; a failed run leaves no complete snapshot.
    */
-  runBackup(run: BackupRun, options?: RunOptions): Promise<BackupOutcome>
+  runBackup(run: BackupRun, options?: BackupRunOptions): Promise<BackupOutcome>
   /** Throws `MANIFEST_NOT_FOUND`, `TARGET_FAILED`, `CANCELLED` or the repository's error. */
   runRestore(run: RestoreRun, options?: RunOptions): Promise<RestoreOutcome>
   close(): Promise<void>

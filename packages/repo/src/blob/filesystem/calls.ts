@@ -9,6 +9,7 @@ export const [fstat, lstat, read] = [promisify(fs.fstat), promisify(fs.lstat), p
 export const [rename, unlink] = [promisify(fs.rename), promisify(fs.unlink)]
 export const [mkdir, readdir, readFile] = [promisify(fs.mkdir), promisify(fs.readdir), promisify(fs.readFile)]
 export const [link, realpath, access] = [promisify(fs.link), promisify(fs.realpath), promisify(fs.access)]
+export const [chown, fchown] = [promisify(fs.chown), promisify(fs.fchown)]
 
 /** Runs an operation on files; what it throws becomes a `RepoError` that says what was being done. */
 export async function explained<T>(operation: FileOperation, act: () => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
 import path from 'node:path'
 import { RepoError } from '../../errors/repo-error.ts'
 import { errnoOf } from '../filesystem-error.ts'
-import { lstat, mkdir, realpath, unlessMissing } from './calls.ts'
+import { chown, lstat, mkdir, realpath, unlessMissing } from './calls.ts'
 import { syncFolder } from './folder-sync.ts'
+import { giveAway, type Owner } from './owner.ts'
 
 const folderMode = 0o700
 
@@ -31,11 +32,14 @@ export async function realRoot(folder: string): Promise<string> {
 export class RealFolders {
   readonly #root: string
   readonly #sync: (folder: string) => Promise<void>
+  readonly #owner: Owner | undefined
   readonly #seen = new Set<string>()
 
-  constructor(root: string, sync: (folder: string) => Promise<void>) {
+  /** `owner`: whom new folders are given to. */
+  constructor(root: string, sync: (folder: string) => Promise<void>, owner?: Owner) {
     this.#root = root
     this.#sync = sync
+    this.#owner = owner
   }
 
   /** Throws `ENOENT` when one of nested folders is missing, `ELOOP` or `ENOTDIR` when one is something else. */
@@ -59,9 +63,15 @@ export class RealFolders {
           throw error
         },
       )
-      if (made) await this.#sync(path.dirname(folder))
+      if (made) await this.#made(folder)
     }
     await this.check(folders)
+  }
+
+  async #made(folder: string): Promise<void> {
+    const owner = this.#owner
+    if (owner !== undefined) await giveAway(() => chown(folder, owner.uid, owner.gid))
+    await this.#sync(path.dirname(folder))
   }
 
   /** What was seen may be gone. */

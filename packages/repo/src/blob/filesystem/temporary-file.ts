@@ -1,7 +1,8 @@
 import fs, { constants } from 'node:fs'
 import { errnoOf } from '../filesystem-error.ts'
 import type { BlobData } from '../storage.ts'
-import { close, fsync, link, open, rename, unlink } from './calls.ts'
+import { close, fchown, fsync, link, open, rename, unlink } from './calls.ts'
+import { giveAway, type Owner } from './owner.ts'
 
 /** How files are written beside the name that they are to have. */
 export interface TemporaryFileOptions {
@@ -9,6 +10,8 @@ export interface TemporaryFileOptions {
   readonly durable: boolean
   /** For the names. */
   readonly randomBytes: (length: number) => Uint8Array
+  /** Whom files are given to; whoever makes them keeps them when absent. */
+  readonly owner?: Owner | undefined
 }
 
 const fileMode = 0o600
@@ -17,12 +20,13 @@ const fileMode = 0o600
 export async function writeTemporary(
   target: string,
   data: BlobData,
-  { durable, randomBytes }: TemporaryFileOptions,
+  { durable, randomBytes, owner }: TemporaryFileOptions,
 ): Promise<string> {
   const temporary = `${target}.tmp.${Buffer.from(randomBytes(8)).toString('hex')}`
   const fd = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, fileMode)
   try {
     try {
+      if (owner !== undefined) await giveAway(() => fchown(fd, owner.uid, owner.gid))
       await writeAll(fd, data)
       if (durable) await fsync(fd)
     } finally {

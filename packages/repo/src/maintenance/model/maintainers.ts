@@ -1,5 +1,6 @@
 import { goTimeFromMillis } from '../../go-json/go-time.ts'
 import type { ContentId } from '../../index-format/content-id.ts'
+import { hiddenByWatermark } from '../../index-format/index-entry.ts'
 import { blobFate } from '../blob-fate.ts'
 import { chooseMode, rescheduled } from '../choose-mode.ts'
 import { contentFate } from '../content-fate.ts'
@@ -36,6 +37,8 @@ interface Run {
   /** What Kopia keeps in memory and writes back; ours reads it anew. */
   schedule: MaintenanceSchedule
   session: string
+  /** What ours leaves alone, whatever becomes of it during the run. */
+  packsAtStart: ReadonlySet<string>
 }
 
 const params = defaultMaintenanceParams('owner')
@@ -59,18 +62,21 @@ export function* maintainer(context: ActorContext, rules: MaintainerRules): Acto
 
 function* fullRun(context: ActorContext, rules: MaintainerRules, lease: number): Actor {
   const { world } = context
+  const now = goTimeFromMillis(world.now + context.skew)
+  const order = rules.kind === 'kopia' ? 'kopia' : 'ours'
+  const tasks = planFullTasks({ schedule: world.schedule, safety: rules.safety, now, order })
+  const view = world.view()
   const run: Run = {
     context,
     rules,
-    view: world.view(),
+    view,
     start: world.now,
     lease,
     schedule: world.schedule,
     session: world.newName('s'),
+    packsAtStart: packsAtStart(world.entries(view), tasks, rules),
   }
-  const now = goTimeFromMillis(world.now + context.skew)
-  const order = rules.kind === 'kopia' ? 'kopia' : 'ours'
-  for (const planned of planFullTasks({ schedule: world.schedule, safety: rules.safety, now, order })) {
+  for (const planned of tasks) {
     if (!planned.allowed) continue
     yield phase(run)
     if (lostLease(run)) return
@@ -79,6 +85,19 @@ function* fullRun(context: ActorContext, rules: MaintainerRules, lease: number):
     if (!done) return
     record(run, planned.task, started)
   }
+}
+
+function packsAtStart(
+  entries: readonly ModelEntry[],
+  tasks: readonly FullTask[],
+  { kind, safety }: MaintainerRules,
+): Set<string> {
+  if (kind !== 'ours' || !safety.keepReferencedAtStart) return new Set()
+  const dropBefore = tasks.find(({ dropBefore: time }) => time !== undefined)?.dropBefore ?? 0n
+  const watermark = Number(dropBefore / 1_000_000_000n)
+  return new Set(
+    entries.filter(entry => !hiddenByWatermark(entry, watermark)).map(({ packBlobId }) => packBlobId),
+  )
 }
 
 function* runTask(run: Run, planned: FullTask): Generator<number, boolean, void> {
@@ -153,7 +172,8 @@ function* deletePacks(run: Run): Generator<number, boolean, void> {
   yield phase(run)
   // Ours takes in new indexes after listing, so that every pack it listed has its index in view or its marker listed.
   if (run.rules.kind === 'ours') run.view = world.view()
-  const referenced = new Set(world.entries(run.view).map(({ packBlobId }) => packBlobId))
+  const inView = new Set(world.entries(run.view).map(({ packBlobId }) => packBlobId))
+  const referenced = inView.union(run.packsAtStart)
   for (const { id, session, timestamp } of listed) {
     const fate = blobFate(
       { timestamp },

@@ -71,7 +71,13 @@ describe('maintenance beside writers, deleters and another maintainer', () => {
 })
 
 describe('the model finds what a weaker rule would lose', () => {
-  const weaker: [string, Change, string][] = [
+  const weaker: [string, Change, string, number?][] = [
+    [
+      'packs deleted that were referenced when the run began',
+      { safety: { keepReferencedAtStart: false } },
+      'pack-deleted',
+      2_073_655_798,
+    ],
     ['packs deleted at any age', { safety: { packDeleteMinAge: 0 }, rules: busy }, 'pack-deleted'],
     [
       'contents dropped after one collection',
@@ -100,9 +106,9 @@ describe('the model finds what a weaker rule would lose', () => {
       '',
     ],
   ]
-  for (const [title, change, reason] of weaker) {
+  for (const [title, change, reason, from = 0] of weaker) {
     it(`${title}`, () => {
-      const found = findLoss(settings(change), 0, 600)
+      const found = findLoss(settings(change), from, 600)
       assert.ok(found?.loss, 'no schedule among 600 loses anything')
       if (reason !== '') assert.equal(found.loss.reason, reason)
     })

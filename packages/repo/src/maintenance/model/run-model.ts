@@ -18,7 +18,7 @@ import { type Loss, type ModelRandom, runActors, World } from './world.ts'
  * - ours running long while a Kopia run begins: excluded in the same way, ours stops;
  * - a Kopia run that is still under way while ours begins: not excluded. Kopia never looks again. That is harmless
  *   while its run takes less than the margins (four hours between collections, one hour extra): what it marks deleted
- *   by an old view, the next collection repairs. A Kopia collection that takes many hours before its marks become
+ *   by an old view, the next collection repairs, because ours deletes no pack that was referenced when its run began. A Kopia collection that takes many hours before its marks become
  *   visible, beside two others that complete meanwhile, can mark contents which are then dropped at once. Neither Kopia
  *   nor we can prevent that; one owner with one job at a time does.
  *

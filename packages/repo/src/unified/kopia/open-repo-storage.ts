@@ -1,4 +1,6 @@
+import type { S3Credentials } from '../../blob/s3.ts'
 import type { BlobStorage } from '../../blob/storage.ts'
+import { type Guard, guarded } from '../../blob/wrap/guarded.ts'
 import type { ThrottleLimits } from '../../blob/wrap/throttled.ts'
 import type { Clock } from '../../clock/clock.ts'
 import { RepoError } from '../../errors/repo-error.ts'
@@ -10,6 +12,10 @@ export interface OpenStorageOptions {
   /** Makes the folder when it is not there. */
   readonly create?: boolean | undefined
   readonly clock: Clock
+  /** Asked for keys of a bucket when they are needed, for keys that change; else those of the options, or the SDK's usual sources. */
+  readonly credentials?: (() => Promise<S3Credentials>) | undefined
+  /** Asked before each change, and again before it is repeated. */
+  readonly guard?: Guard | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -76,17 +82,20 @@ function rate(given: StorageOptions, name: string): number | undefined {
   })
 }
 
-async function openFolder(given: StorageOptions, { create }: OpenStorageOptions): Promise<BlobStorage> {
+async function openFolder(
+  given: StorageOptions,
+  { create, guard }: OpenStorageOptions,
+): Promise<BlobStorage> {
   const { openFilesystemStorage } = await import('../../blob/filesystem.ts')
   const folder = [required(given, StorageOption.path), given[StorageOption.prefix] ?? ''].filter(
     part => part !== '',
   )
-  return openFilesystemStorage({ path: folder.join('/'), create })
+  return withGuard(await openFilesystemStorage({ path: folder.join('/'), create }), guard)
 }
 
 async function openBucket(
   given: StorageOptions,
-  { clock, signal }: OpenStorageOptions,
+  { clock, credentials, guard, signal }: OpenStorageOptions,
 ): Promise<BlobStorage> {
   const { openS3Storage } = await import('../../blob/s3.ts')
   const { retried, retrying } = await import('../../blob/wrap/retrying.ts')
@@ -98,12 +107,16 @@ async function openBucket(
     tls: given[StorageOption.disableTls] !== 'true',
     caCertificate: given[StorageOption.caCertificate],
     insecureSkipTlsVerify: given[StorageOption.skipTlsVerify] === 'true',
-    credentials: credentialsOf(given),
+    credentials: credentials ?? credentialsOf(given),
     signal,
   }
   // Few tries, so that a wrong address is told within a second.
   const storage = await retried(() => openS3Storage(options), { clock, attempts: 5 }, signal)
-  return retrying(storage, { clock })
+  return retrying(withGuard(storage, guard), { clock })
+}
+
+function withGuard(storage: BlobStorage, guard: Guard | undefined): BlobStorage {
+  return guard === undefined ? storage : guarded(storage, guard)
 }
 
 function credentialsOf(given: StorageOptions) {

@@ -28,6 +28,15 @@ describe('the cache of a unified repository', () => {
     assert.deepEqual(repoCache(wrong, '/cache'), repoCache(s3, '/cache'))
   })
 
+  it('has no room for file data when that is not to be kept', () => {
+    const options = { storageType: 's3', storageOptions: { bucket: 'b', cacheContents: 'false' } } as const
+    assert.deepEqual(repoCache(options, '/cache'), {
+      folder: '/cache',
+      metadataBytes: 1000 * mebibyte,
+      contentBytes: 0,
+    })
+  })
+
   it('lies where the options say, and nowhere when they say 0 or there is no folder', () => {
     const named = { storageType: 's3', storageOptions: { bucket: 'b', cacheDir: '/mnt/cache' } } as const
     assert.equal(repoCache(named, '/cache')?.folder, '/mnt/cache')

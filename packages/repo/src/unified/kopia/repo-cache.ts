@@ -17,7 +17,12 @@ export function repoCache(
   const chosen = named || (storageType === StorageType.filesystem ? undefined : folder)
   const limitMB = /^\d{1,9}$/.test(text) ? Number(text) : defaultLimitMB
   if (chosen === undefined || limitMB === 0) return undefined
-  return { folder: chosen, ...dividedCache(limitMB * megabyte) }
+  const keepsContents = storageOptions[StorageOption.cacheContents] !== 'false'
+  return {
+    folder: chosen,
+    ...dividedCache(limitMB * megabyte),
+    ...(!keepsContents && { contentBytes: 0 }),
+  }
 }
 
 /** A limit in bytes as the limits of both parts of a cache. */

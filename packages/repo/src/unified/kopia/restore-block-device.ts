@@ -8,7 +8,7 @@ import { writeObject } from '../../snapshot/write-object.ts'
 import type { RunOptions } from '../uploader-provider.ts'
 
 /**
- * Writes the one file of a block volume's snapshot over a device, whatever its name is, and syncs it.
+ * Writes the one file of a block volume's snapshot over a device, and syncs it.
  * Resolves to the bytes written. Throws `INVALID_ARGUMENT` for a snapshot of a folder, `TARGET_FAILED` when
  * the device cannot be written.
  */
@@ -40,19 +40,44 @@ export async function restoreBlockDevice(
   return bytesDone
 }
 
+/** Throws `INVALID_ARGUMENT` for a snapshot of a block volume, whose one file is no file of a folder. */
+export async function requireFolder(
+  repository: Repository,
+  snapshot: SnapshotManifest,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (snapshot.rootEntry.type !== 'd' || (await deviceFile(repository, snapshot, signal)) === undefined)
+    return
+  throw new RepoError('INVALID_ARGUMENT', {
+    message: `snapshot ${snapshot.id} is that of a block volume`,
+    hint: 'restore it to a block device that is as large as the volume was, such as by a claim with volumeMode: Block',
+    snapshotId: snapshot.id,
+  })
+}
+
 async function onlyFile(
-  { contents }: Repository,
-  { id, rootEntry }: SnapshotManifest,
+  repository: Repository,
+  snapshot: SnapshotManifest,
   signal: AbortSignal | undefined,
 ): Promise<DirectoryEntry> {
+  const file = await deviceFile(repository, snapshot, signal)
+  if (file !== undefined) return file
+  throw new RepoError('INVALID_ARGUMENT', {
+    message: `snapshot ${snapshot.id} is not that of a block volume`,
+    hint: 'restore it to a folder, such as by a claim with volumeMode: Filesystem',
+    snapshotId: snapshot.id,
+  })
+}
+
+/** The one file of a block volume's snapshot: it has the path of a device for its name, which no file in a folder can have. */
+async function deviceFile(
+  { contents }: Repository,
+  { rootEntry }: SnapshotManifest,
+  signal: AbortSignal | undefined,
+): Promise<DirectoryEntry | undefined> {
   const { entries } = await readDirectory(contents, rootEntry, signal)
   const [file] = entries
-  if (file?.type === 'f' && entries.length === 1) return file
-  throw new RepoError('INVALID_ARGUMENT', {
-    message: `snapshot ${id} is not that of a block volume`,
-    hint: 'restore it to a folder',
-    snapshotId: id,
-  })
+  return entries.length === 1 && file?.type === 'f' && file.name.includes('/') ? file : undefined
 }
 
 function targetFailed(path: string, cause: unknown): RepoError {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -135,6 +135,22 @@ describe('the unified uploader provider', () => {
     }
   })
 
+  it('counts what is new as a part of the whole, links included', async () => {
+    const { repo, source, repository, uploader } = await given('links')
+    await repository.prepareRepo(repo)
+    await symlink('target', path.join(source, 'link'))
+    const sizes = []
+    for (let run = 0; run < 2; run++) {
+      const { totalBytes, incrementalBytes } = await uploader.runBackup({ path: source, realSource })
+      sizes.push([totalBytes, incrementalBytes])
+    }
+    // As kopia's statistics have it: a link counts when it is known already.
+    assert.deepEqual(sizes, [
+      [200_003, 200_003],
+      [200_003 + 'target'.length, 0],
+    ])
+  })
+
   it('reads everything when told to, without a name for the data, and for another requester', async () => {
     const { service, repo, source, repository, uploader } = await given('full')
     await repository.prepareRepo(repo)
@@ -199,6 +215,25 @@ describe('the unified uploader provider', () => {
     const { bytes } = await uploader.runRestore({ snapshotId, path: target, volumeMode: 'block' })
     assert.equal(bytes, 5_100_007)
     assert.deepEqual(await readFile(target), await readFile(device))
+    await assert.rejects(uploader.runRestore({ snapshotId, path: folder }), {
+      code: 'INVALID_ARGUMENT',
+      message: /is that of a block volume/,
+    })
+  })
+
+  it('does not write a folder over a device, not even one with a single file', async () => {
+    const { repo, repository, uploader, folder } = await given('one-file')
+    await repository.prepareRepo(repo)
+    const [source, target] = [path.join(folder, 'single'), path.join(folder, 'target')]
+    await mkdir(source)
+    await writeFile(path.join(source, 'file'), 'a file')
+    await writeFile(target, 'a device')
+    const { snapshotId } = await uploader.runBackup({ path: source, realSource })
+    await assert.rejects(uploader.runRestore({ snapshotId, path: target, volumeMode: 'block' }), {
+      code: 'INVALID_ARGUMENT',
+      message: /is not that of a block volume/,
+    })
+    assert.equal(await readFile(target, 'utf8'), 'a device')
   })
 
   it('leaves no snapshot when it is cancelled on the way', async () => {

@@ -16,12 +16,13 @@ import { type DataPathLoggers, silentLogger } from '../logger.ts'
 import type {
   BackupOutcome,
   BackupRun,
+  BackupRunOptions,
   RestoreRun,
   RunOptions,
   UploaderProvider,
 } from '../uploader-provider.ts'
 import type { KopiaRepoService } from './kopia-repo-service.ts'
-import { restoreBlockDevice } from './restore-block-device.ts'
+import { requireFolder, restoreBlockDevice } from './restore-block-device.ts'
 import { veleroPolicy } from './velero-policy.ts'
 
 /** What an uploader works for. */
@@ -64,7 +65,7 @@ export function unifiedUploaderProvider(options: UnifiedUploaderOptions): Upload
   }
 }
 
-type BackupJob = UnifiedUploaderOptions & { readonly run: BackupRun; readonly call: RunOptions }
+type BackupJob = UnifiedUploaderOptions & { readonly run: BackupRun; readonly call: BackupRunOptions }
 
 async function backUp(repository: Repository, job: BackupJob): Promise<BackupOutcome> {
   const { run, call } = job
@@ -79,8 +80,8 @@ async function backUp(repository: Repository, job: BackupJob): Promise<BackupOut
   return {
     snapshotId: snapshot.id,
     empty: summary !== undefined && summary.files + summary.symlinks === 0 && summary.dirs === 1,
-    totalBytes: summary?.size ?? snapshot.stats.totalSize,
-    incrementalBytes: progress.bytesRead,
+    totalBytes: snapshot.stats.totalSize,
+    incrementalBytes: snapshot.stats.totalSize - progress.bytesCached,
   }
 }
 
@@ -97,7 +98,7 @@ async function uploadOptions(
   source: SourceInfo,
 ): Promise<UploadOptions> {
   const { run, call, requester, log } = job
-  const { onProgress, signal } = call
+  const { onProgress, signal, confirm } = call
   const parallel = run.uploaderConfig?.parallelFilesUpload ?? availableParallelism()
   const policy = veleroPolicy({ parallelFiles: parallel })
   await writer.manifests.replace(policyLabels(source), policyPayload(policy))
@@ -118,6 +119,7 @@ async function uploadOptions(
     metadataCompressor: '',
     ...(log && { log }),
     ...(signal && { signal }),
+    ...(confirm && { confirm }),
     ...(onProgress && { onProgress: (progress: UploadProgress) => onProgress(shown(progress)) }),
   }
 }
@@ -158,6 +160,7 @@ async function restore(
   const snapshot = await findSnapshot(repository.manifests, run.snapshotId, signal)
   if (run.volumeMode === 'block')
     return restoreBlockDevice(repository, snapshot, { path: run.path, signal, onProgress })
+  await requireFolder(repository, snapshot, signal)
   const { parallelFilesDownload, writeSparseFiles } = run.uploaderConfig ?? {}
   const result = await restoreTree({
     contents: repository.contents,

@@ -32,4 +32,17 @@ describe('the error for a failed restic', () => {
     assert.equal(failed('a\nb\n\n').message, 'restic snapshots of /r failed: b')
     assert.equal(failed('').message, 'restic snapshots of /r failed: exit code 1')
   })
+
+  it('says what killed it', () => {
+    const killed = { command: 'restore', repository: '/r', exitCode: null, signal: 'SIGKILL', stderr: 'half' }
+    assert.equal(resticError(killed).message, 'restic restore of /r failed: it was killed by SIGKILL')
+  })
+
+  it('names the first of the errors that a restore only counts in the end', () => {
+    const error = failed(
+      'ignoring error for /big: write /v/big: no space left on device\nignoring error for /b: no\nFatal: There were 2 errors\n\n',
+    )
+    assert.equal(error.code, 'STORAGE_FULL')
+    assert.match(error.message, /There were 2 errors, the first of them \/big: write .*no space left/)
+  })
 })

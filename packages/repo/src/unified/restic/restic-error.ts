@@ -5,6 +5,8 @@ export interface ResticFailure {
   readonly command: string
   readonly repository: string
   readonly exitCode: number | null
+  /** What killed it, if something did. */
+  readonly signal?: string | null
   /** The end of what it wrote to stderr. */
   readonly stderr: string
 }
@@ -68,9 +70,15 @@ export function resticError(failure: ResticFailure): RepoError {
   })
 }
 
-function reasonOf({ stderr, exitCode }: ResticFailure): string {
+function reasonOf({ stderr, exitCode, signal }: ResticFailure): string {
+  if (signal) return `it was killed by ${signal}`
   const lines = stderr.split('\n').map(line => line.trim())
   const fatal = lines.find(line => line.startsWith('Fatal:'))
   const last = lines.filter(line => line !== '').at(-1)
-  return fatal?.slice('Fatal:'.length).trim() ?? last ?? `exit code ${exitCode ?? 'none'}`
+  const reason = fatal?.slice('Fatal:'.length).trim() ?? last ?? `exit code ${exitCode ?? 'none'}`
+  // A restore goes on after an error, and in the end only counts them.
+  const ignored = lines.find(line => line.startsWith(goneOnAfter))
+  return ignored === undefined ? reason : `${reason}, the first of them ${ignored.slice(goneOnAfter.length)}`
 }
+
+const goneOnAfter = 'ignoring error for '

@@ -35,6 +35,11 @@ describe('the command line of restic', () => {
     )
   })
 
+  it('makes no lock where nothing may be written', () => {
+    const repo = { repository: '/r', password: 'p', readOnly: true }
+    assert.deepEqual(resticGlobalArguments(settings, repo), ['--no-cache', '--no-lock'])
+  })
+
   it('takes no snapshot id that could be a flag', () => {
     assert.equal(resticSnapshotId('238d9bad'), '238d9bad')
     for (const text of ['--repo=/x', 'latest', '', '238d9bad:/etc']) {

@@ -11,6 +11,8 @@ export interface ResticRepository {
   readonly password: string | { readonly file: string }
   readonly caCertificateFile?: string
   readonly insecureTls?: boolean
+  /** Nothing may be written, so that no lock keeps others from pruning what is being read. */
+  readonly readOnly?: boolean
   /** Credentials of the storage and the like, handed to restic's process. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -42,7 +44,11 @@ export function resticEnvironment(settings: ResticSettings, repo: ResticReposito
 export function resticGlobalArguments(settings: ResticSettings, repo: ResticRepository): string[] {
   const cache = settings.cacheFolder === undefined ? ['--no-cache'] : ['--cache-dir', settings.cacheFolder]
   const certificate = repo.caCertificateFile === undefined ? [] : ['--cacert', repo.caCertificateFile]
-  return [...cache, ...certificate, ...(repo.insecureTls ? ['--insecure-tls'] : [])]
+  return [
+    ...[...cache, ...certificate],
+    ...(repo.insecureTls ? ['--insecure-tls'] : []),
+    ...(repo.readOnly ? ['--no-lock'] : []),
+  ]
 }
 
 /** The id, if restic can take it for nothing else. Throws `INVALID_ARGUMENT`. */

@@ -51,19 +51,32 @@ export function resticUploaderProvider(options: {
       const stats = await restic({ command: 'stats', args: ['--json', snapshotId], signal })
       const totalBytes = parseResticStats(stats.stdout)
       onProgress({ bytesDone: 0, totalBytes })
-      await restic({
-        command: 'restore',
-        args: ['--json', '--target', '.', snapshotId],
-        cwd: run.path,
-        signal,
-        onLine: line => reportStatus(parseResticMessage(line), onProgress),
-      })
+      const restore = (more: readonly string[]) =>
+        restic({
+          command: 'restore',
+          args: ['--json', '--target', '.', ...more, snapshotId],
+          cwd: run.path,
+          signal,
+          onLine: line => reportStatus(parseResticMessage(line), onProgress),
+        })
+      await (run.uploaderConfig?.writeSparseFiles ? sparsely(restore, log) : restore([]))
       onProgress({ bytesDone: totalBytes, totalBytes })
       log.info({ path: run.path, snapshotId, bytes: totalBytes }, 'restic restored')
       return { bytes: totalBytes }
     },
     close: async () => {},
     [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+/** Writes holes where restic can, which is from its version 0.15 on. */
+async function sparsely(restore: (more: readonly string[]) => Promise<unknown>, log: Logger): Promise<void> {
+  try {
+    await restore(['--sparse'])
+  } catch (error) {
+    if (!(error instanceof RepoError) || !/unknown flag/.test(error.message)) throw error
+    log.warn({ err: error }, 'this restic writes no sparse files: they are restored with all their zeros')
+    await restore([])
   }
 }
 

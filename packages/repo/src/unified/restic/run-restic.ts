@@ -55,14 +55,14 @@ export function resticRunner(settings: ResticSettings, repo: ResticRepository): 
     )
     const stopWatching = endOnAbort(child, call.signal, settings.graceMs ?? 10_000)
     try {
-      const [exitCode, stdout, stderr] = await Promise.all([
+      const [{ exitCode, signal }, stdout, stderr] = await Promise.all([
         exitOf(child, settings.binary),
         readLines(child, call.onLine),
         readTail(child.stderr),
       ])
       throwIfCancelled(call.signal)
       if (exitCode !== 0 && !call.accept?.includes(exitCode ?? -1)) {
-        throw resticError({ command: call.command, repository: repo.repository, exitCode, stderr })
+        throw resticError({ command: call.command, repository: repo.repository, exitCode, signal, stderr })
       }
       return { exitCode: exitCode ?? -1, stdout, stderr }
     } finally {
@@ -85,9 +85,14 @@ function endOnAbort(child: ResticProcess, signal: AbortSignal | undefined, grace
   }
 }
 
-function exitOf(child: ResticProcess, binary: string): Promise<number | null> {
+interface Exit {
+  exitCode: number | null
+  signal: string | null
+}
+
+function exitOf(child: ResticProcess, binary: string): Promise<Exit> {
   return new Promise((resolve, reject) => {
-    child.once('close', resolve)
+    child.once('close', (exitCode, signal) => resolve({ exitCode, signal }))
     child.once('error', cause => {
       reject(
         new RepoError('TOOL_FAILED', {
