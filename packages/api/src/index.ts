@@ -10,6 +10,8 @@ export {
   restoreInitHookAnnotationNames,
   snapshotClassAnnotation,
 } from './annotations.ts'
+export { backupOfSchedule, type OwnOfBackup } from './backup-of-schedule.ts'
+export { cancelAnnotation, cancelledByRequest, isCancelRequested } from './cancel-request.ts'
 export { type CustomResourceDefinition, type CustomResourceVersion, crdFor } from './crd.ts'
 export type { DataMoveProgress } from './data-move-progress.ts'
 export { finalizerNames } from './finalizers.ts'
@@ -23,7 +25,7 @@ export {
   veleroGroup,
 } from './kind.ts'
 export type { LabelSelector } from './label-selector.ts'
-export { inheritedLabels, labelNames } from './labels.ts'
+export { inheritedLabels, inheritedTolerations, labelNames } from './labels.ts'
 export { lateenAnnotation, lateenPrefix } from './lateen-annotation.ts'
 export {
   type BackupRepositoryKey,
@@ -68,7 +70,7 @@ export { type OpenApiSchema, toOpenApi } from './schema/open-api.ts'
 export type { Infer, Schema } from './schema/schema.ts'
 export { withDefaults } from './schema/with-defaults.ts'
 export type { SecretKeySelector } from './secret-key-selector.ts'
-export type { UploaderType } from './uploader-type.ts'
+export { repositoryTypeOf, type UploaderType } from './uploader-type.ts'
 export {
   type Backup,
   type BackupHook,

@@ -64,3 +64,6 @@ export const labelNames = {
 
 /** The label that node agents and maintenance Jobs pass on to their pods. */
 export const inheritedLabels = ['azure.workload.identity/use'] as const
+
+/** Keys of the tolerations that node agents and maintenance Jobs pass on to their pods. */
+export const inheritedTolerations = ['kubernetes.azure.com/scalesetpriority', 'CriticalAddonsOnly'] as const

@@ -86,6 +86,8 @@ describe('phases', () => {
         for (let steps = 0; !isTerminal(kind, phase); steps++) {
           assert.ok(steps < machine.phases.length, `${kind.kind} goes in circles at ${phase}`)
           const exits = machine.phases.filter(to => canMove(kind, phase, to))
+          // That phase ends with the object.
+          if (phase === 'Deleting') return assert.deepEqual(exits, [])
           phase = exits[choices.next().value! % exits.length]!
         }
       }),

@@ -83,6 +83,8 @@ export const backupPhaseMachine: PhaseMachine<BackupPhase> = {
   terminal: ['FailedValidation', 'Completed', 'PartiallyFailed', 'Failed'],
   moves: [
     { from: 'New', to: 'Queued', by: 'backup-queue', when: 'seen' },
+    { from: 'New', to: 'Failed', by: 'backup', when: 'it was cancelled' },
+    { from: 'Queued', to: 'Failed', by: 'backup', when: 'it was cancelled' },
     {
       from: 'Queued',
       to: 'ReadyToStart',
@@ -95,9 +97,14 @@ export const backupPhaseMachine: PhaseMachine<BackupPhase> = {
       from: 'ReadyToStart',
       to: 'Failed',
       by: 'backup',
-      when: 'the storage location cannot be used, or holds the name already',
+      when: 'the storage location cannot be used or holds the name already, or it was cancelled',
     },
-    { from: 'InProgress', to: 'Failed', by: 'backup', when: 'a fatal error, or the server restarted' },
+    {
+      from: 'InProgress',
+      to: 'Failed',
+      by: 'backup',
+      when: 'a fatal error, it was cancelled, or the server restarted',
+    },
     {
       from: 'InProgress',
       to: 'WaitingForPluginOperations',
@@ -137,9 +144,9 @@ export const backupPhaseMachine: PhaseMachine<BackupPhase> = {
     },
     {
       from: 'WaitingForPluginOperations',
-      to: 'PartiallyFailed',
+      to: 'Failed',
       by: 'backup-operations',
-      when: 'the storage location is gone or read-only',
+      when: 'it was cancelled, and the storage location is gone',
     },
     {
       from: 'WaitingForPluginOperationsPartiallyFailed',
@@ -149,16 +156,56 @@ export const backupPhaseMachine: PhaseMachine<BackupPhase> = {
     },
     {
       from: 'WaitingForPluginOperationsPartiallyFailed',
-      to: 'PartiallyFailed',
+      to: 'Failed',
       by: 'backup-operations',
-      when: 'the storage location is gone or read-only',
+      when: 'it was cancelled, and the storage location is gone',
     },
     { from: 'Finalizing', to: 'Completed', by: 'backup-finalizer', when: 'the archive is final' },
+    {
+      from: 'Finalizing',
+      to: 'PartiallyFailed',
+      by: 'backup-finalizer',
+      when: 'the last steps had errors, or it was cancelled',
+    },
+    {
+      from: 'Finalizing',
+      to: 'Failed',
+      by: 'backup-finalizer',
+      when: 'it was cancelled, and the storage location is gone',
+    },
+    {
+      from: 'FinalizingPartiallyFailed',
+      to: 'Failed',
+      by: 'backup-finalizer',
+      when: 'it was cancelled, and the storage location is gone',
+    },
     {
       from: 'FinalizingPartiallyFailed',
       to: 'PartiallyFailed',
       by: 'backup-finalizer',
       when: 'the archive is final',
+    },
+    { from: 'New', to: 'Deleting', by: 'backup-deletion', when: 'deletion was requested' },
+    { from: 'Queued', to: 'Deleting', by: 'backup-deletion', when: 'deletion was requested' },
+    { from: 'ReadyToStart', to: 'Deleting', by: 'backup-deletion', when: 'deletion was requested' },
+    {
+      from: 'WaitingForPluginOperations',
+      to: 'Deleting',
+      by: 'backup-deletion',
+      when: 'deletion was requested',
+    },
+    {
+      from: 'WaitingForPluginOperationsPartiallyFailed',
+      to: 'Deleting',
+      by: 'backup-deletion',
+      when: 'deletion was requested',
+    },
+    { from: 'Finalizing', to: 'Deleting', by: 'backup-deletion', when: 'deletion was requested' },
+    {
+      from: 'FinalizingPartiallyFailed',
+      to: 'Deleting',
+      by: 'backup-deletion',
+      when: 'deletion was requested',
     },
     { from: 'FailedValidation', to: 'Deleting', by: 'backup-deletion', when: 'deletion was requested' },
     { from: 'Completed', to: 'Deleting', by: 'backup-deletion', when: 'deletion was requested' },
@@ -167,14 +214,20 @@ export const backupPhaseMachine: PhaseMachine<BackupPhase> = {
   ],
 }
 
-/** How restores move; one restore runs at a time. */
+/** How restores move. */
 export const restorePhaseMachine: PhaseMachine<RestorePhase> = {
   phases: restorePhases,
   terminal: ['FailedValidation', 'Completed', 'PartiallyFailed', 'Failed'],
   moves: [
     { from: 'New', to: 'FailedValidation', by: 'restore', when: 'the spec is not valid' },
     { from: 'New', to: 'InProgress', by: 'restore', when: 'the spec is valid' },
-    { from: 'InProgress', to: 'Failed', by: 'restore', when: 'a fatal error, or the server restarted' },
+    { from: 'New', to: 'Failed', by: 'restore', when: 'it was cancelled' },
+    {
+      from: 'InProgress',
+      to: 'Failed',
+      by: 'restore',
+      when: 'a fatal error, it was cancelled, or the server restarted',
+    },
     {
       from: 'InProgress',
       to: 'WaitingForPluginOperations',
@@ -198,7 +251,7 @@ export const restorePhaseMachine: PhaseMachine<RestorePhase> = {
       from: 'WaitingForPluginOperations',
       to: 'WaitingForPluginOperationsPartiallyFailed',
       by: 'restore-operations',
-      when: 'an operation failed or timed out',
+      when: 'an operation failed, timed out or was cancelled',
     },
     {
       from: 'WaitingForPluginOperations',
@@ -219,7 +272,12 @@ export const restorePhaseMachine: PhaseMachine<RestorePhase> = {
       when: 'all operations ended, or the backup is gone',
     },
     { from: 'Finalizing', to: 'Completed', by: 'restore-finalizer', when: 'the last steps went well' },
-    { from: 'Finalizing', to: 'PartiallyFailed', by: 'restore-finalizer', when: 'the last steps had errors' },
+    {
+      from: 'Finalizing',
+      to: 'PartiallyFailed',
+      by: 'restore-finalizer',
+      when: 'the last steps had errors, or it was cancelled',
+    },
     {
       from: 'FinalizingPartiallyFailed',
       to: 'PartiallyFailed',
@@ -232,7 +290,12 @@ export const restorePhaseMachine: PhaseMachine<RestorePhase> = {
 const dataMoves: readonly PhaseMove<DataMovePhase>[] = [
   { from: 'New', to: 'Accepted', by: 'node-agent', when: 'a node agent takes it' },
   { from: 'New', to: 'Canceled', by: 'node-agent', when: 'cancel is set' },
-  { from: 'New', to: 'Failed', by: 'node-agent', when: 'nothing here can expose this sort of volume' },
+  {
+    from: 'New',
+    to: 'Failed',
+    by: 'node-agent',
+    when: 'nothing here can expose this sort of volume; by the server, when its node or pod is gone',
+  },
   { from: 'Accepted', to: 'Prepared', by: 'node-agent', when: 'the pod that exposes the volume runs' },
   { from: 'Accepted', to: 'Canceled', by: 'node-agent', when: 'cancel is set, or the pod cannot start' },
   { from: 'Accepted', to: 'Failed', by: 'node-agent', when: 'exposing failed or took too long' },

@@ -20,6 +20,21 @@ describe('reading an object of a kind', () => {
     assert.equal('name' in location.spec.credential, false)
   })
 
+  it('refuses metadata that nobody can work with', () => {
+    const wrong = {
+      name: 7,
+      labels: 'text',
+      annotations: { a: { nested: true } },
+      ownerReferences: [null],
+    }
+    const read = readObject(BackupKind, { apiVersion: 'velero.io/v1', kind: 'Backup', metadata: wrong })
+    assert.ok(!read.ok)
+    assert.deepEqual(
+      read.problems.map(({ path }) => path),
+      ['metadata.name', 'metadata.labels', 'metadata.annotations', 'metadata.ownerReferences'],
+    )
+  })
+
   it('gives an empty spec to one without, which the API server accepts', () => {
     const read = readObject(BackupKind, {
       apiVersion: 'velero.io/v1',

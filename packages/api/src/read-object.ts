@@ -38,6 +38,25 @@ function headProblems(
   }
   if (value.kind !== kind.kind) problems.push({ path: 'kind', reason: `must be ${kind.kind}` })
   if (!isRecord(value.metadata)) problems.push({ path: 'metadata', reason: 'must be an object' })
+  else problems.push(...metadataProblems(value.metadata))
+  return problems
+}
+
+/** Only what readers of objects from outside rely on; the API server checks the rest. */
+function metadataProblems(metadata: Record<string, unknown>): SchemaProblem[] {
+  const problems: SchemaProblem[] = []
+  const check = (field: string, isRight: (value: unknown) => boolean, wanted: string) => {
+    const given = metadata[field]
+    if (given != null && !isRight(given))
+      problems.push({ path: `metadata.${field}`, reason: `must be ${wanted}` })
+  }
+  const isText = (given: unknown) => typeof given === 'string'
+  const isTexts = (given: unknown) => isRecord(given) && Object.values(given).every(isText)
+  const isRecords = (given: unknown) => Array.isArray(given) && given.every(isRecord)
+  check('name', isText, 'text')
+  check('labels', isTexts, 'an object of texts')
+  check('annotations', isTexts, 'an object of texts')
+  check('ownerReferences', isRecords, 'a list of objects')
   return problems
 }
 

@@ -6,3 +6,8 @@ export const uploaderType = enumeration('The format that volume data is stored i
 
 /** The format that volume data is stored in; empty in objects of releases that knew only one. */
 export type UploaderType = Infer<typeof uploaderType>
+
+/** The format of a BackupRepository. One that says nothing was made when there was only restic. */
+export function repositoryTypeOf(spec: { repositoryType?: UploaderType | undefined }): 'kopia' | 'restic' {
+  return spec.repositoryType === 'kopia' ? 'kopia' : 'restic'
+}
