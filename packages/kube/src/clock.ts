@@ -8,12 +8,18 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+// Node takes a longer time, some 24 days, for none at all.
+const longestTimer = 2 ** 31 - 1
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   async sleep(ms, signal) {
+    const options = signal === undefined ? {} : { signal }
     try {
-      await delay(ms, undefined, signal === undefined ? {} : { signal })
+      let left = ms
+      for (; left > longestTimer; left -= longestTimer) await delay(longestTimer, undefined, options)
+      await delay(left, undefined, options)
     } catch (error) {
       signal?.throwIfAborted()
       throw error

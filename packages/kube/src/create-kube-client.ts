@@ -5,7 +5,9 @@ import { createDiscovery } from './discovery.ts'
 import { execInPod } from './exec/exec-in-pod.ts'
 import { forwardPort } from './exec/forward-port.ts'
 import { podLogs } from './exec/pod-logs.ts'
+import { type Fence, noFence } from './fence.ts'
 import { createApi } from './http/api.ts'
+import { observedTransport, type RequestObserver } from './http/observed-transport.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './http/retry-policy.ts'
 import { createTransport } from './http/transport.ts'
 import { type Logger, silentLogger } from './logger.ts'
@@ -31,6 +33,10 @@ export interface KubeClientOptions {
    */
   watchIdleTimeoutMs?: number
   userAgent?: string
+  /** Asked about every change, below repetition: one that may not be sent throws its `FencedError`. Default: none. */
+  fence?: Fence
+  /** Told about every request, each attempt by itself. Must not throw. */
+  observer?: RequestObserver
 }
 
 /**
@@ -39,13 +45,16 @@ export interface KubeClientOptions {
  */
 export async function createKubeClient(options: KubeClientOptions): Promise<KubeClient> {
   const { config, log = silentLogger, clock = systemClock, random = Math.random } = options
-  const transport = createTransport({
+  const plain = createTransport({
     config,
     connections: options.connections ?? 32,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 65_000,
     userAgent: options.userAgent ?? 'lateen',
+    fence: options.fence ?? noFence,
   })
+  const { observer } = options
+  const transport = observer === undefined ? plain : observedTransport(plain, { observer, clock })
   const policy = { ...defaultRetryPolicy, ...options.retry }
   const invalidateCredentials = () => config.invalidate()
   const ports = { policy, clock, random, log, invalidateCredentials }

@@ -103,6 +103,17 @@ export function isConflict(error: unknown): boolean {
   return hasCode(error, 'Conflict')
 }
 
+/** For `catch`: undefined in the place of what does not exist any more, or is not as it was; throws every other error. */
+export function unlessChanged(error: unknown): undefined {
+  if (!isNotFound(error) && !isConflict(error)) throw error
+}
+
+/** For `catch` of a list: none where there is no such kind, or it must not be seen; throws every other error. */
+export function noneIfUnseen(error: unknown): [] {
+  if (isNotFound(error) || isForbidden(error)) return []
+  throw error
+}
+
 /** A create met an object of that name. */
 export function isAlreadyExists(error: unknown): boolean {
   return hasCode(error, 'AlreadyExists')
@@ -116,6 +127,21 @@ export function isGone(error: unknown): boolean {
 /** We are known to the server and may not do this. */
 export function isForbidden(error: unknown): boolean {
   return hasCode(error, 'Forbidden')
+}
+
+/** The words of a role's refusal; a quota or an admission plugin that forbids something uses others. */
+const lacksRight = /" cannot \S+ (resource|path) "/
+
+/** What an error says; and where it comes from a right that we lack, how to get it. For reports, which show nothing but a text. */
+export function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message } = error
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (!(cause instanceof KubeError) || !isForbidden(cause) || !lacksRight.test(cause.message)) continue
+    const { hint = '' } = cause
+    return message.includes(hint) ? message : `${message}; ${hint}`
+  }
+  return message
 }
 
 /** The server does not accept who we say we are. */

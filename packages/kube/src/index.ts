@@ -1,6 +1,7 @@
 export { type InClusterOptions, inClusterConfig } from './auth/in-cluster.ts'
 export type { Credentials, KubeConfigSource, TlsSettings } from './auth/kube-config-source.ts'
 export { type LoadKubeConfigOptions, loadKubeConfig } from './auth/load-kube-config.ts'
+export { type BuiltInKind, builtInKind, builtInKinds } from './built-in-kind.ts'
 export type {
   CallOptions,
   DeleteOptions,
@@ -20,6 +21,7 @@ export type {
 } from './client.ts'
 export { type Clock, systemClock } from './clock.ts'
 export { createKubeClient, type KubeClientOptions } from './create-kube-client.ts'
+export { deleteExactly } from './delete-exactly.ts'
 export type { DiscoveredResource, Discovery, DiscoveryFailure, KindQuery } from './discovery.ts'
 export {
   type ClientErrorCode,
@@ -33,10 +35,15 @@ export {
   isUnauthorized,
   KubeError,
   type KubeErrorOptions,
+  noneIfUnseen,
   type StatusCause,
   type StatusDetails,
+  textOf,
+  unlessChanged,
   unlessNotFound,
 } from './errors.ts'
+export { type Fence, FencedError, noFence } from './fence.ts'
+export type { ObservedRequest, RequestObserver } from './http/observed-transport.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './http/retry-policy.ts'
 export type { EncodedObject } from './list/encoded-object.ts'
 export { type Logger, silentLogger } from './logger.ts'
@@ -48,7 +55,14 @@ export {
   type ControllerScope,
   createController,
 } from './runtime/controller.ts'
-export { type HttpServerOptions, type Route, type RouteHandler, sendText } from './runtime/http-server.ts'
+export {
+  type HttpServer,
+  type HttpServerOptions,
+  type Route,
+  type RouteHandler,
+  sendText,
+  startHttpServer,
+} from './runtime/http-server.ts'
 export {
   type AnyInformer,
   Informer,
@@ -64,6 +78,7 @@ export {
   type LeaderElectionOptions,
 } from './runtime/leader-election.ts'
 export { type Lease, LeaseKind } from './runtime/lease.ts'
+export { LeaseFence, steadyNow } from './runtime/lease-fence.ts'
 export {
   createManager,
   type Manager,
@@ -93,4 +108,5 @@ export {
   type WatchingOptions,
   watching,
 } from './runtime/source.ts'
+export { type WatchUntilOptions, watchUntil } from './runtime/watch-until.ts'
 export { type QueueObserver, WorkQueue, type WorkQueueOptions } from './runtime/work-queue.ts'

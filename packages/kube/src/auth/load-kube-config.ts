@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Clock, systemClock } from '../clock.ts'
 import { KubeError } from '../errors.ts'
@@ -42,16 +42,17 @@ async function fromFiles(
 ): Promise<KubeConfigSource> {
   const files: KubeConfigFile[] = []
   for (const path of paths) {
-    const text = await readKubeConfig(path)
+    const text = readKubeConfig(path)
     if (text !== undefined) files.push(parseKubeConfig(text, path))
   }
   if (files.length === 0) throw notFound(paths, options)
   return sourceOf(mergeKubeConfigs(files), paths.join(delimiter), options)
 }
 
-async function readKubeConfig(path: string): Promise<string | undefined> {
+/** A small file, read once: waiting for a thread to do it would take longer. */
+function readKubeConfig(path: string): string | undefined {
   try {
-    return await readFile(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw new KubeError('ConfigInvalid', {

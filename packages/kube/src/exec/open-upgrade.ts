@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { KubeError } from '../errors.ts'
+import { FencedError } from '../fence.ts'
 import type { Api } from '../http/api.ts'
 import { callWithRetries } from '../http/call-with-retries.ts'
 import { describeSubject, type KubeRequest, type Subject } from '../http/kube-request.ts'
@@ -101,7 +102,8 @@ function handshake({
       )
     },
     onResponseError(_controller, error) {
-      reject(signal?.aborted ? signal.reason : transportError(error, { subject, server }))
+      if (error instanceof FencedError) reject(error)
+      else reject(signal?.aborted ? signal.reason : transportError(error, { subject, server }))
     },
   }
 }

@@ -23,6 +23,7 @@ export async function callWithRetries<T>(
   attempt: (attempt: number) => Promise<T>,
 ): Promise<T> {
   let unauthorized = false
+  const began = ports.clock.now()
   for (let number = 1; ; number++) {
     request.signal?.throwIfAborted()
     try {
@@ -36,7 +37,7 @@ export async function callWithRetries<T>(
         continue
       }
       const decision = decideRetry(
-        { error, attempt: number, repeatable: request.repeatable },
+        { error, attempt: number, repeatable: request.repeatable, elapsedMs: ports.clock.now() - began },
         ports.policy,
         ports.random,
       )

@@ -1,5 +1,7 @@
 import { type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici'
 import type { Credentials, KubeConfigSource } from '../auth/kube-config-source.ts'
+import type { Fence } from '../fence.ts'
+import { fencedDispatcher } from './fenced-dispatcher.ts'
 
 /**
  * `calls` shares a bounded number of connections; `streams` gives each watch, log or list page that stays open
@@ -13,6 +15,8 @@ export interface PoolOptions {
   /** Connections for calls; more concurrent ones wait their turn. */
   connections: number
   connectTimeoutMs: number
+  /** Asked about every change, right before its first byte. */
+  fence: Fence
 }
 
 /** Shorter than the API server's 90 s, so that it is always we who close an idle connection. */
@@ -26,10 +30,9 @@ export function openPools(
   certificate: Pick<Credentials, 'cert' | 'key'>,
   options: PoolOptions,
 ): ConnectionPools {
-  return {
-    calls: openPool(config, certificate, options),
-    streams: openPool(config, certificate, { ...options, connections: Number.POSITIVE_INFINITY }),
-  }
+  const open = (connections: number) =>
+    fencedDispatcher(openPool(config, certificate, { ...options, connections }), options.fence)
+  return { calls: open(options.connections), streams: open(Number.POSITIVE_INFINITY) }
 }
 
 function openPool(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import { createKubeClient } from '../create-kube-client.ts'
-import { isForbidden, isUnauthorized, KubeError } from '../errors.ts'
+import { isForbidden, isUnauthorized, KubeError, textOf } from '../errors.ts'
 import type { ResourceType, Unstructured } from '../object.ts'
 import { fixedConfig, sendStatus, startFaultServer } from '../testing/fault-server.ts'
 
@@ -215,6 +215,30 @@ describe('A call to a server in trouble', () => {
     assert.ok(isForbidden(error))
     assert.match(error.message, /cannot list widgets\.example\.com in namespace "n"/)
     assert.match(error.hint ?? '', /kubectl auth can-i list widgets\.example\.com --namespace n/)
+  })
+
+  it('says in a text how to get a right that is missing, once, and of nothing else that is forbidden', async () => {
+    const said = {
+      right: 'User "u" cannot list resource "widgets" in API group "example.com"',
+      quota: 'exceeded quota: q',
+    }
+    await using server = await startFaultServer(({ url = '' }, response) =>
+      sendStatus(response, 403, {
+        reason: 'Forbidden',
+        message: url.includes('/n/') ? said.right : said.quota,
+      }),
+    )
+    const list = (namespace: string) => failureOf(server.client.resource(widgets, namespace).list().toArray())
+    const lacking = await list('n')
+    const remedy = /; ask for a role that allows "list" on "widgets.example.com"/g
+    assert.equal(textOf(lacking).match(remedy)?.length, 1)
+    const wrapped = new Error(`it failed: ${lacking.message}`, { cause: new Error('so', { cause: lacking }) })
+    assert.equal(textOf(wrapped).match(remedy)?.length, 1)
+    assert.equal(textOf(new Error(textOf(lacking), { cause: lacking })).match(remedy)?.length, 1)
+    const raw = await failureOf(server.client.getRaw('/apis/example.com/v1/namespaces/n/widgets/a'))
+    assert.match(textOf(raw), /allows "get" on "widgets.example.com"/)
+    const full = await list('m')
+    assert.equal(textOf(full), full.message)
   })
 
   it('survives an answer that is not from an API server', async () => {

@@ -10,15 +10,18 @@ const failure = (options: Partial<KubeErrorOptions>) => new KubeError('X', { mes
 describe('The retry policy', () => {
   it('gives up on failures that time does not cure', () => {
     const error = failure({ retryable: false })
-    assert.deepEqual(decideRetry({ error, attempt: 1, repeatable: true }, defaultRetryPolicy, random), {
-      retry: false,
-    })
+    assert.deepEqual(
+      decideRetry({ error, attempt: 1, repeatable: true, elapsedMs: 0 }, defaultRetryPolicy, random),
+      {
+        retry: false,
+      },
+    )
   })
 
   it('repeats a request that is not repeatable only when the server surely did nothing', () => {
     const decide = (mayHaveActed: boolean) =>
       decideRetry(
-        { error: failure({ retryable: true, mayHaveActed }), attempt: 1, repeatable: false },
+        { error: failure({ retryable: true, mayHaveActed }), attempt: 1, repeatable: false, elapsedMs: 0 },
         defaultRetryPolicy,
         random,
       ).retry
@@ -28,14 +31,18 @@ describe('The retry policy', () => {
 
   it('waits at least as long as the server asks', () => {
     const error = failure({ retryable: true, retryAfterMs: 3000 })
-    const decision = decideRetry({ error, attempt: 1, repeatable: true }, defaultRetryPolicy, random)
+    const decision = decideRetry(
+      { error, attempt: 1, repeatable: true, elapsedMs: 0 },
+      defaultRetryPolicy,
+      random,
+    )
     assert.ok(decision.retry && decision.afterMs >= 3000)
   })
 
   it('gives up when the server asks for more patience than the policy has', () => {
     const error = failure({ retryable: true, retryAfterMs: defaultRetryPolicy.maxRetryAfterMs + 1 })
     assert.equal(
-      decideRetry({ error, attempt: 1, repeatable: true }, defaultRetryPolicy, random).retry,
+      decideRetry({ error, attempt: 1, repeatable: true, elapsedMs: 0 }, defaultRetryPolicy, random).retry,
       false,
     )
   })
@@ -44,8 +51,20 @@ describe('The retry policy', () => {
     const error = failure({ retryable: true })
     const retried = [1, 2, 3].map(
       attempt =>
-        decideRetry({ error, attempt, repeatable: true }, { ...defaultRetryPolicy, attempts: 3 }, random)
-          .retry,
+        decideRetry(
+          { error, attempt, repeatable: true, elapsedMs: 0 },
+          { ...defaultRetryPolicy, attempts: 3 },
+          random,
+        ).retry,
+    )
+    assert.deepEqual(retried, [true, true, false])
+  })
+
+  it('does not repeat what has been tried for longer than there is patience', () => {
+    const error = failure({ retryable: true })
+    const policy = { ...defaultRetryPolicy, patienceMs: 1000 }
+    const retried = [0, 999, 1000].map(
+      elapsedMs => decideRetry({ error, attempt: 1, repeatable: true, elapsedMs }, policy, random).retry,
     )
     assert.deepEqual(retried, [true, true, false])
   })

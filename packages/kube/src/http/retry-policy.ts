@@ -9,6 +9,8 @@ export interface RetryPolicy {
   /** No wait of our own choosing is longer. A server's Retry-After may be, up to `maxRetryAfterMs`. */
   capMs: number
   maxRetryAfterMs: number
+  /** A request that has been tried for longer is not repeated. Absent: only the number of attempts counts. */
+  patienceMs?: number
 }
 
 /** About 20 seconds in all: an API server that restarts is back by then. */
@@ -25,6 +27,8 @@ export interface FailedAttempt {
   attempt: number
   /** Sending the request twice has the effect of sending it once. */
   repeatable: boolean
+  /** Since the first attempt began. */
+  elapsedMs: number
 }
 
 export type RetryDecision = { retry: false } | { retry: true; afterMs: number }
@@ -37,6 +41,7 @@ export type RetryDecision = { retry: false } | { retry: true; afterMs: number }
 export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: () => number): RetryDecision {
   const { error, attempt, repeatable } = failed
   if (!error.retryable || attempt >= policy.attempts) return { retry: false }
+  if (policy.patienceMs !== undefined && failed.elapsedMs >= policy.patienceMs) return { retry: false }
   if (error.mayHaveActed && !repeatable) return { retry: false }
   const backoff = backoffMs(attempt, policy, random)
   if (error.retryAfterMs === undefined) return { retry: true, afterMs: backoff }

@@ -49,7 +49,7 @@ export function statusError(answer: ErrorAnswer): KubeError {
     message: `cannot ${describeSubject(answer.subject)} at ${answer.server}: ${said}`,
     status: answer.status,
     details: parsed?.details,
-    hint: hintFor(code, answer),
+    hint: code === 'Forbidden' ? forbiddenHint(answer.subject, said) : hintFor(code, answer),
     retryable: turnedAway || answer.status >= 500,
     mayHaveActed: answer.status >= 500 && !turnedAway,
     retryAfterMs,
@@ -77,13 +77,20 @@ function retryAfterOf(header: string | undefined, details: StatusDetails | undef
   return seconds === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : seconds * 1000
 }
 
-function hintFor(code: string, { subject, server }: ErrorAnswer): string | undefined {
+/** In the words of a role: a path that was read as it stands, and what we call discovering, are not. */
+function forbiddenHint(subject: Subject, said: string): string {
+  const [, named = '', group = ''] = /cannot \S+ resource "([^"]+)" in API group "([^"]*)"/.exec(said) ?? []
+  const isPath = subject.resource.startsWith('/') && named !== ''
+  const resource = isPath ? [named, group].filter(Boolean).join('.') : subject.resource
+  const verb = subject.verb === 'discover' ? 'get' : subject.verb
   const place = subject.namespace === undefined ? '' : ` --namespace ${subject.namespace}`
+  return `ask for a role that allows "${verb}" on "${resource}"; check with: kubectl auth can-i ${verb} ${resource}${place}`
+}
+
+function hintFor(code: string, { server }: ErrorAnswer): string | undefined {
   switch (code) {
     case 'Unauthorized':
       return `the credentials for ${server} are missing, expired or of another cluster: log in again, or check the user of the current kubeconfig context`
-    case 'Forbidden':
-      return `ask for a role that allows "${subject.verb}" on "${subject.resource}"; check with: kubectl auth can-i ${subject.verb} ${subject.resource}${place}`
     case 'Conflict':
       return 'read the object again and repeat the change on the version just read'
     case 'Invalid':

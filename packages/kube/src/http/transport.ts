@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import type { Credentials, KubeConfigSource } from '../auth/kube-config-source.ts'
 import { KubeError } from '../errors.ts'
+import { type Fence, FencedError } from '../fence.ts'
 import { type ConnectionPools, type Lane, openPools } from './connection-pools.ts'
 import { describeSubject, type KubeRequest, type KubeResponse } from './kube-request.ts'
 import { statusError } from './status-error.ts'
@@ -20,6 +21,8 @@ export interface TransportOptions {
   /** Longest wait for an answer's head, and between two pieces of its body. */
   requestTimeoutMs: number
   userAgent: string
+  /** Asked about every change, right before its first byte. */
+  fence: Fence
 }
 
 export interface SendOptions {
@@ -94,6 +97,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   function failureOf(error: unknown, request: KubeRequest, status?: number): unknown {
+    if (error instanceof FencedError) return error
     if (request.signal?.aborted) return request.signal.reason
     if (pools.closed()) return closedError(request, error)
     const { subject } = request

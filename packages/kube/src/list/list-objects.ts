@@ -22,6 +22,8 @@ interface Progress {
   ordered: boolean
   /** Failures since the last object was handed out. */
   failures: number
+  /** When the first attempt at what failed began. */
+  since: number
   unauthorized: boolean
 }
 
@@ -85,6 +87,7 @@ async function* listBatches<T>(api: Api, run: ListRun<T>): AsyncGenerator<T[], v
     resumeAfter: undefined,
     ordered: true,
     failures: 0,
+    since: 0,
     unauthorized: false,
   }
   const pages = createPageSource(api, { target: run.target, list: run.options, signal })
@@ -115,6 +118,7 @@ interface PageStep<T> {
 async function* readOnePage<T>(step: PageStep<T>): AsyncGenerator<T[], string | undefined, undefined> {
   const { api, run, progress, pages } = step
   const startedAt = api.retry.clock.now()
+  if (progress.failures === 0) progress.since = startedAt
   const { request, response } = await pages.take(progress.token)
   const page = readPage(response, request, run.codec.decode)
   const nothingHandedOut = progress.lastKey === undefined
@@ -174,7 +178,12 @@ async function recover(
     log.debug({ request: describeSubject(subject), resumable }, 'The pages of a list have expired')
     return
   }
-  const decision = decideRetry({ error, attempt: progress.failures, repeatable: true }, policy, random)
+  const elapsedMs = clock.now() - progress.since
+  const decision = decideRetry(
+    { error, attempt: progress.failures, repeatable: true, elapsedMs },
+    policy,
+    random,
+  )
   if (!decision.retry) throw error
   const fields = { code: error.code, failures: progress.failures, afterMs: decision.afterMs }
   log.debug({ request: describeSubject(subject), ...fields }, 'Reading a page of a list again')

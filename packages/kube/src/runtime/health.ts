@@ -1,13 +1,13 @@
 import type { Route } from './http-server.ts'
 import { sendText } from './http-server.ts'
-import type { ElectionState } from './leader-election.ts'
+import type { LeaderElection } from './leader-election.ts'
 
 /** What readiness is decided from. */
 export interface HealthFacts {
   stopping: boolean
   informers: readonly { name: string; hasSynced: boolean }[]
   /** Absent without leader election. */
-  election?: ElectionState | undefined
+  election?: Pick<LeaderElection, 'state' | 'holder' | 'lastError'> | undefined
   /** Results of the owner's own checks: a reason each, or nothing when all is well. */
   checks: readonly { name: string; reason: string | undefined }[]
 }
@@ -24,9 +24,20 @@ export function reasonsNotReady({ stopping, informers, election, checks }: Healt
   return [
     ...(stopping ? ['stopping'] : []),
     ...behind,
-    ...(election === 'unknown' ? ['the leader election has not read its lease yet'] : []),
+    ...(election?.state === 'unknown' ? [notRead(election.lastError)] : []),
     ...failing,
   ]
+}
+
+function notRead(error: unknown): string {
+  const reason = error instanceof Error ? `: ${error.message}` : ''
+  return `the leader election has not read its lease yet${reason}`
+}
+
+/** `ok`, and of a standby that it is one and who leads. */
+export function describeReady({ election }: Pick<HealthFacts, 'election'>): string {
+  if (election?.state !== 'standby') return 'ok'
+  return `ok, standby: ${election.holder === undefined ? 'nobody leads' : `${election.holder} leads`}`
 }
 
 export interface HealthSources {
@@ -41,8 +52,10 @@ export function healthRoutes({ facts, metrics }: HealthSources): Route[] {
     {
       path: '/readyz',
       async handler(_, response) {
-        const reasons = reasonsNotReady(await facts())
-        sendText(response, reasons.length === 0 ? 200 : 503, `${reasons.join('\n') || 'ok'}\n`)
+        const now = await facts()
+        const reasons = reasonsNotReady(now)
+        const text = reasons.length === 0 ? describeReady(now) : reasons.join('\n')
+        sendText(response, reasons.length === 0 ? 200 : 503, `${text}\n`)
       },
     },
     {

@@ -19,6 +19,33 @@ export interface HttpServerOptions {
   host?: string
   /** 0: any free port. */
   port: number
+  /** Those that are not given are the default ones. */
+  limits?: Partial<HttpLimits>
+}
+
+/** What clients may cost that nobody knows: the port is open to all pods of a cluster. Times are in milliseconds. */
+export interface HttpLimits {
+  /** For the headers of a request to come. */
+  headers: number
+  /** For a whole request to come. */
+  request: number
+  /** On a connection on which nothing moves, in either direction. */
+  idle: number
+  /** How often connections are looked at. */
+  look: number
+  /** Of the headers, in bytes. */
+  headerBytes: number
+  /** At the same time. */
+  connections: number
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  headers: 10_000,
+  request: 60_000,
+  idle: 300_000,
+  look: 5_000,
+  headerBytes: 16 * 1024,
+  connections: 1_000,
 }
 
 /** A listening server. Disposing refuses new connections, lets requests in flight finish, and resolves when all have. */
@@ -37,12 +64,11 @@ export function chooseRoute(routes: readonly Route[], path: string): Route | und
 
 /** Listens and serves. Routes may be added to the array later. Throws HTTP_LISTEN_FAILED when it cannot listen. */
 export async function startHttpServer(
-  { host, port }: HttpServerOptions,
+  { host, port, limits }: HttpServerOptions,
   routes: readonly Route[],
   log: Logger,
 ): Promise<HttpServer> {
-  // Slow clients hold a socket, not the server: headers within 10 s, a whole request within 60 s.
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000 }, (request, response) => {
+  const server = limitedServer({ ...defaultHttpLimits, ...limits }, (request, response) => {
     void serve(request, response, routes).catch(err => fail(err, response, log))
   })
   await listen(server, port, host)
@@ -51,6 +77,22 @@ export async function startHttpServer(
     cut: () => server.closeAllConnections(),
     [Symbol.asyncDispose]: () => close(server),
   }
+}
+
+/** Slow clients hold a socket for a while, and not the server. */
+function limitedServer(limits: HttpLimits, answer: RouteHandler): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headers,
+      requestTimeout: limits.request,
+      connectionsCheckingInterval: limits.look,
+      maxHeaderSize: limits.headerBytes,
+    },
+    (request, response) => void answer(request, response),
+  )
+  server.timeout = limits.idle
+  server.maxConnections = limits.connections
+  return server
 }
 
 async function serve(

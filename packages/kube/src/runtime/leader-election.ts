@@ -11,6 +11,7 @@ import {
   renewedLease,
   takenLease,
 } from './lease.ts'
+import { LeaseFence } from './lease-fence.ts'
 import { LinkedAbort } from './linked-abort.ts'
 import { RuntimeError } from './runtime-error.ts'
 import type { RuntimePorts } from './runtime-ports.ts'
@@ -29,6 +30,8 @@ export interface LeaderElectionOptions {
   renewDeadlineMs?: number
   /** Time between tries. Default 2 s. */
   retryPeriodMs?: number
+  /** Opened while we lead, and closed for good afterwards: for one campaign. What it fences must not be the lease itself. */
+  fence?: LeaseFence
 }
 
 /** `unknown` until the lease was read for the first time. */
@@ -49,6 +52,8 @@ export interface LeaderElection {
   readonly state: ElectionState
   /** Who holds the lease, as last seen. */
   readonly holder: string | undefined
+  /** Why the lease could not be read or written; undefined once it could. */
+  readonly lastError: unknown
   /**
    * Waits for the lease, then leads. Resolves when the signal aborts before the lease was ours, or when `lead`
    * returned. Once `lead` has settled, throws a `RuntimeError` LEADERSHIP_LOST after a loss, else what `lead` threw.
@@ -59,7 +64,8 @@ export interface LeaderElection {
 /**
  * An election on a `coordination.k8s.io/v1` Lease, in step with client-go's: both can compete for one lease. At most
  * one candidate leads at a time, as long as `renewDeadlineMs` is well below `leaseDurationMs` and a leader that lost
- * stops within the difference. Waiting is measured in sleeps, which setting a machine's clock does not shorten.
+ * stops within the difference; what asks the fence stops at once, even in a process that was stopped and goes on. Waiting is
+ * measured in sleeps, which setting a machine's clock does not shorten.
  */
 export function createLeaderElection(
   client: KubeClient,
@@ -75,15 +81,19 @@ type Attempt = 'ours' | 'theirs' | 'failed'
 interface Term {
   lost: LinkedAbort
   deadline: Disposable
+  fence: LeaseFence
 }
 
 class Candidate implements LeaderElection {
   state: ElectionState = 'unknown'
   holder: string | undefined
+  lastError: unknown
   readonly #leases: ResourceClient<Lease>
-  readonly #options: Required<LeaderElectionOptions>
+  readonly #options: Required<Omit<LeaderElectionOptions, 'fence'>> & Pick<LeaderElectionOptions, 'fence'>
   readonly #ports: RuntimePorts
   #observation: Observation | undefined
+  /** How long the holder that was last seen may go on without a renewal. */
+  #promisedMs = 0
 
   constructor(leases: ResourceClient<Lease>, options: LeaderElectionOptions, ports: RuntimePorts) {
     this.#leases = leases
@@ -106,6 +116,7 @@ class Candidate implements LeaderElection {
     } finally {
       over.abort()
       await renewing
+      term.fence.close()
       this.#become('standby')
     }
     term.lost.signal.throwIfAborted()
@@ -114,14 +125,15 @@ class Candidate implements LeaderElection {
 
   /** Resolves with the term that began, or with nothing when the signal aborts first. */
   async #acquire(signal: AbortSignal): Promise<Term | undefined> {
-    const { retryPeriodMs } = this.#options
+    const { retryPeriodMs, renewDeadlineMs, fence = new LeaseFence() } = this.#options
     let passedMs = 0
     while (!signal.aborted) {
       const lost = new LinkedAbort()
-      const deadline = this.#startDeadline(lost)
+      const until = fence.now() + renewDeadlineMs
+      const deadline = this.#startDeadline(lost, fence)
       using attempting = new LinkedAbort(signal, lost.signal)
       const attempt = await this.#attempt(attempting.signal, passedMs)
-      if (attempt === 'ours' && !lost.signal.aborted) return { lost, deadline }
+      if (attempt === 'ours' && !lost.signal.aborted && fence.hold(until)) return { lost, deadline, fence }
       deadline[Symbol.dispose]()
       // Candidates that started together drift apart; client-go uses the same factor.
       passedMs = Math.round(retryPeriodMs * (1 + 1.2 * this.#ports.random()))
@@ -130,17 +142,19 @@ class Candidate implements LeaderElection {
     return undefined
   }
 
-  async #renewUntil(over: AbortSignal, { lost, deadline }: Term): Promise<void> {
+  async #renewUntil(over: AbortSignal, { lost, deadline, fence }: Term): Promise<void> {
     using work = new LinkedAbort(over, lost.signal)
     let current = deadline
     await this.#pause(this.#options.retryPeriodMs, work.signal)
     while (!work.signal.aborted) {
-      const next = this.#startDeadline(lost)
+      const until = fence.now() + this.#options.renewDeadlineMs
+      const next = this.#startDeadline(lost, fence)
       const attempt = await this.#attempt(work.signal, 0)
       const [keep, drop] = attempt === 'ours' ? [next, current] : [current, next]
       drop[Symbol.dispose]()
       current = keep
-      if (attempt === 'theirs') lost.abort(this.#leadershipLost(`${this.holder} holds it now`))
+      if (attempt === 'ours' && !fence.hold(until)) this.#lose(lost, fence, notRenewed(this.#options))
+      if (attempt === 'theirs') this.#lose(lost, fence, `${this.holder || 'nobody'} holds it now`)
       await this.#pause(this.#options.retryPeriodMs, work.signal)
     }
     current[Symbol.dispose]()
@@ -152,11 +166,14 @@ class Candidate implements LeaderElection {
     using _timer = this.#startAttemptTimer(limit)
     const { signal } = limit
     try {
-      return await this.#takeOrRenew(signal, passedMs).catch(error => {
+      const attempt = await this.#takeOrRenew(signal, passedMs).catch(error => {
         if (isConflict(error) || isAlreadyExists(error)) return this.#takeOrRenew(signal, 0)
         throw error
       })
+      this.lastError = undefined
+      return attempt
     } catch (err) {
+      this.lastError = err
       if (!stop.aborted) this.#ports.log.warn({ err }, 'could not read or write the lease')
       return 'failed'
     }
@@ -166,6 +183,7 @@ class Candidate implements LeaderElection {
     const { name, identity } = this.#options
     const lease = await this.#leases.get(name, { signal }).catch(unlessNotFound)
     if (lease === undefined) {
+      if (this.#isLedElsewhere(passedMs)) return 'theirs'
       await this.#leases.create(this.#newLease(), { signal })
       this.holder = identity
       return 'ours'
@@ -173,6 +191,7 @@ class Candidate implements LeaderElection {
     const spec = lease.spec ?? {}
     this.#observation = observeLease(this.#observation, spec, passedMs)
     this.holder = spec.holderIdentity
+    this.#promisedMs = (spec.leaseDurationSeconds ?? 0) * 1000
     const step = decideLease(spec, identity, this.#observation)
     if (this.state === 'unknown') this.#become('standby')
     if (step.type === 'wait') return 'theirs'
@@ -181,6 +200,13 @@ class Candidate implements LeaderElection {
     await this.#write(lease, claimed, signal)
     this.holder = identity
     return 'ours'
+  }
+
+  /** Whether the lease is missing because somebody deleted it, and its holder may not know yet. */
+  #isLedElsewhere(passedMs: number): boolean {
+    if (this.state === 'leading' || this.#observation === undefined) return false
+    this.#observation = observeLease(this.#observation, {}, passedMs)
+    return this.#observation.unchangedMs < this.#promisedMs
   }
 
   async #release(): Promise<void> {
@@ -223,10 +249,14 @@ class Candidate implements LeaderElection {
   }
 
   /** Counts from before a write is sent, since others count from when it arrives. */
-  #startDeadline(lost: LinkedAbort): Disposable {
-    const { renewDeadlineMs } = this.#options
-    const reason = `it could not be renewed for ${renewDeadlineMs} ms`
-    return startTimer(this.#ports.clock, renewDeadlineMs, () => lost.abort(this.#leadershipLost(reason)))
+  #startDeadline(lost: LinkedAbort, fence: LeaseFence): Disposable {
+    const lose = () => this.#lose(lost, fence, notRenewed(this.#options))
+    return startTimer(this.#ports.clock, this.#options.renewDeadlineMs, lose)
+  }
+
+  #lose(lost: LinkedAbort, fence: LeaseFence, reason: string): void {
+    fence.close()
+    lost.abort(this.#leadershipLost(reason))
   }
 
   /** Half the deadline, so that a request that hangs leaves time for another one. */
@@ -241,4 +271,8 @@ class Candidate implements LeaderElection {
       hint: 'end this process and start a new one, which waits for the lease again',
     })
   }
+}
+
+function notRenewed({ renewDeadlineMs }: { renewDeadlineMs: number }): string {
+  return `it could not be renewed for ${renewDeadlineMs} ms`
 }

@@ -36,7 +36,15 @@ describe('decideLease', () => {
 
   it('takes a released lease at once', () => {
     assert.deepEqual(decideLease(releasedLease(held, now), 'me', seenFor(0)), { type: 'take' })
-    assert.deepEqual(decideLease({ ...held, holderIdentity: '' }, 'me', seenFor(0)), { type: 'take' })
+    const asGoWrites = { ...held, holderIdentity: '', leaseDurationSeconds: 1 }
+    assert.deepEqual(decideLease(asGoWrites, 'me', seenFor(0)), { type: 'take' })
+    assert.deepEqual(decideLease({}, 'me', seenFor(0)), { type: 'take' })
+  })
+
+  it('waits for the end of a lease that was taken from its holder by hand', () => {
+    const taken = { ...held, holderIdentity: '' }
+    assert.deepEqual(decideLease(taken, 'me', seenFor(14_999)), { type: 'wait', holder: '' })
+    assert.deepEqual(decideLease(taken, 'me', seenFor(15_000)), { type: 'take' })
   })
 
   it('renews its own lease however old it is', () => {

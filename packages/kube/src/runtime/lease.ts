@@ -42,11 +42,16 @@ export function observeLease(last: Observation | undefined, spec: LeaseSpec, pas
 /** What to do about a lease. */
 export type LeaseStep = { type: 'renew' } | { type: 'take' } | { type: 'wait'; holder: string }
 
-/** A lease is ours to renew, free to take (released, or not renewed for its whole duration), or another's. */
+/**
+ * A lease is ours to renew, free to take (released, or not renewed for its whole duration), or another's. One that somebody has taken
+ * from its holder by hand counts as the holder's until its duration has passed: the holder does not know yet.
+ */
 export function decideLease(spec: LeaseSpec, identity: string, { unchangedMs }: Observation): LeaseStep {
   const holder = spec.holderIdentity ?? ''
   if (holder === identity) return { type: 'renew' }
-  if (holder === '' || unchangedMs >= (spec.leaseDurationSeconds ?? 0) * 1000) return { type: 'take' }
+  const { leaseDurationSeconds = 0 } = spec
+  const isReleased = holder === '' && leaseDurationSeconds <= RELEASED_SECONDS
+  if (isReleased || unchangedMs >= leaseDurationSeconds * 1000) return { type: 'take' }
   return { type: 'wait', holder }
 }
 
@@ -67,10 +72,13 @@ export function renewedLease(previous: LeaseSpec, { identity, leaseDurationMs, n
   }
 }
 
+/** What a lease says that its holder gave back; client-go writes the same. */
+const RELEASED_SECONDS = 1
+
 /** Nobody's lease: any candidate may take it at once. */
 export function releasedLease(previous: LeaseSpec, now: number): LeaseSpec {
   const { holderIdentity: _, ...rest } = previous
-  return { ...rest, leaseDurationSeconds: 1, renewTime: microTime(now) }
+  return { ...rest, leaseDurationSeconds: RELEASED_SECONDS, renewTime: microTime(now) }
 }
 
 export interface Claim {

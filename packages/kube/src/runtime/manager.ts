@@ -25,12 +25,16 @@ export interface ManagerOptions {
   random?: () => number
   /** Default: none, controllers run at once. */
   leaderElection?: LeaderElectionOptions
+  /** For the lease alone, so that nothing holds up its renewal, and no fence does. Default: the client. */
+  leaseClient?: KubeClient
   /** Default: no server. */
   http?: HttpServerOptions
   /** How long informers may take for their first list. Default 2 min. */
   syncTimeoutMs?: number
   /** How long running reconciles may go on after a stop before they are aborted. Default 30 s. */
   stopGraceMs?: number
+  /** What leading waits for, the lease in hand. The signal aborts on a stop or when the lease is lost. Default: nothing. */
+  beforeLeading?: (signal: AbortSignal) => Promise<void>
 }
 
 /** Work besides controllers, on the leader only. */
@@ -99,12 +103,15 @@ class RunningManager implements Manager {
   #leading: 'no' | 'yes' = 'no'
 
   constructor(options: ManagerOptions) {
-    const { client, log, clock = systemClock, random = Math.random, leaderElection } = options
+    const { client, leaseClient = client, log, clock = systemClock, random = Math.random } = options
+    const { leaderElection } = options
     this.#client = client
     this.#ports = { log, clock, random }
     this.#options = options
     this.#election =
-      leaderElection === undefined ? undefined : createLeaderElection(client, leaderElection, this.#ports)
+      leaderElection === undefined
+        ? undefined
+        : createLeaderElection(leaseClient, leaderElection, this.#ports)
     this.#routes = healthRoutes({ facts: () => this.#healthFacts(), metrics: () => this.#allMetrics() })
   }
 
@@ -199,8 +206,9 @@ class RunningManager implements Manager {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { stopGraceMs = 30_000 } = this.#options
+    const { stopGraceMs = 30_000, beforeLeading } = this.#options
     const lead = async (lost: AbortSignal) => {
+      await beforeLeading?.(AbortSignal.any([signal, lost]))
       this.#leading = 'yes'
       this.#ports.log.info({ units: this.#units.map(({ name }) => name) }, 'controllers started')
       try {
@@ -226,7 +234,7 @@ class RunningManager implements Manager {
     return {
       stopping: this.#signal?.aborted ?? false,
       informers: [...this.#informers],
-      election: this.#election?.state,
+      election: this.#election,
       checks: await Promise.all(checks),
     }
   }
