@@ -66,6 +66,7 @@ export {
 export { readBody } from './read-body.ts'
 export type {
   AdditionalItemsInput,
+  BackedUpObjects,
   RestoreActionInput,
   RestoreItemAction,
   RestoreItemResult,

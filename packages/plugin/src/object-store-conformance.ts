@@ -85,6 +85,17 @@ function objectTests(scope: () => Scope): void {
     await rejectsWith('NOT_FOUND', at.store.getObject({ bucket: at.bucket, key }))
   })
 
+  it('tells how large an object is, if it can', async () => {
+    const at = scope()
+    if (at.store.objectSize === undefined) return
+    const key = `${at.prefix}sized`
+    assert.equal(await at.store.objectSize({ bucket: at.bucket, key }), undefined)
+    await putText(at, key, 'five\u00e9')
+    assert.equal(await at.store.objectSize({ bucket: at.bucket, key }), 6)
+    await at.store.deleteObject({ bucket: at.bucket, key })
+    assert.equal(await at.store.objectSize({ bucket: at.bucket, key }), undefined)
+  })
+
   it('does not take a folder of objects for an object', async () => {
     const at = scope()
     await putText(at, `${at.prefix}folder/object`, 'x')

@@ -63,6 +63,8 @@ export interface ObjectStore extends AsyncDisposable {
   /** Stores an object of any size with bounded memory, replacing the one of that key. */
   putObject(options: PutOptions): Promise<void>
   objectExists(options: KeyOptions): Promise<boolean>
+  /** How many bytes an object has, undefined for one that is not there. Stores that would have to read it do without. */
+  objectSize?(options: KeyOptions): Promise<number | undefined>
   /** Resolves once the object is known to exist. The caller reads the stream to its end or destroys it. */
   getObject(options: KeyOptions): Promise<Readable>
   /** The distinct beginnings of keys up to and including the first delimiter after `prefix`, in full. */

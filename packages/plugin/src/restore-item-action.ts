@@ -1,6 +1,13 @@
 import type { Restore } from '@lateen/api'
 import type { ActionItem, OperationProgress, ResourceIdentifier, ResourceSelector } from './item-actions.ts'
 
+/** Other objects of the backup that is restored, as they are in it. */
+export interface BackedUpObjects {
+  /** Undefined when it is not in the backup. Throws when it cannot be read. */
+  read(id: ResourceIdentifier): Promise<ActionItem | undefined>
+  list(type: Pick<ResourceIdentifier, 'group' | 'resource'>): AsyncIterable<ActionItem>
+}
+
 /** What a restore item action is called with. `item` may be changed and returned. */
 export interface RestoreActionInput {
   /** As it would be restored now: after what earlier actions did, before the namespace is mapped. */
@@ -8,6 +15,8 @@ export interface RestoreActionInput {
   /** As it is in the backup, status included. */
   itemFromBackup: ActionItem
   restore: Restore
+  /** Only actions in the server itself have it. */
+  backedUp?: BackedUpObjects | undefined
   signal?: AbortSignal | undefined
 }
 
