@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { createGunzip, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { type Backup, BackupKind, readObject } from '@lateen/api'
 import type { Clock } from '@lateen/kube'
-import { isObjectStoreError, type ObjectBody, ObjectStoreError } from '@lateen/plugin'
-import type { BackupFile, RestoreFile } from './bucket-layout.ts'
+import { isObjectStoreError, type ObjectBody } from '@lateen/plugin'
+import type { BackupFile, JournalOwner, RestoreFile } from './bucket-layout.ts'
 import type { OpenLocation } from './open-location.ts'
 import { repeated } from './repeated.ts'
+import { damaged, defaultJsonLimits, objectLimits, readStoredJson, volumesLimits } from './stored-json.ts'
 
 /** The bytes of a file: at hand, or opened anew for each attempt to store them. */
 export type FileBody = Uint8Array | (() => AsyncIterable<Uint8Array> | Promise<AsyncIterable<Uint8Array>>)
@@ -17,8 +17,12 @@ export type StoredFile =
   | { of: 'backup'; name: string; file: BackupFile }
   | { of: 'restore'; name: string; file: RestoreFile }
 
-/** JSON in the bucket is read into memory; a longer one is taken for damaged. */
-export const longestJson = 1 << 30
+/** A part of a journal of operations. */
+export interface JournalSegment {
+  owner: JournalOwner
+  /** From 1. */
+  number: number
+}
 
 export interface BackupStoreOptions {
   location: OpenLocation
@@ -52,11 +56,20 @@ export interface BackupStore {
   deleteBackup(name: string, signal?: AbortSignal): Promise<void>
   /** Deletes the files of a restore. May be repeated after it failed. */
   deleteRestore(name: string, signal?: AbortSignal): Promise<void>
+  /** Stores a part of a journal. Parts count from 1, and each is written once. */
+  putSegment(segment: JournalSegment, value: unknown, signal?: AbortSignal): Promise<void>
+  /** What the parts of a journal hold, in order. Parts that are damaged throw STORE_FAULT. */
+  segments(owner: JournalOwner, signal?: AbortSignal): AsyncIterable<unknown>
+  /** Deletes a journal. May be repeated after it failed. */
+  deleteSegments(owner: JournalOwner, signal?: AbortSignal): Promise<void>
   /** A link that anyone may GET for some time. Says nothing about existence. */
   signedUrl(file: StoredFile, ttlSeconds: number, signal?: AbortSignal): Promise<string>
 }
 
 const compress = promisify(gzip)
+
+/** A journal has many small parts. */
+const deletesAtOnce = 8
 
 export function createBackupStore(options: BackupStoreOptions): BackupStore {
   const { store, bucket, layout } = options.location
@@ -91,7 +104,7 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
     async getJson(file, signal) {
       const key = keyOf(file)
       const stored = await get(key, signal)
-      return stored && parseJson(key, await readAll(key, { stored, compressed: true, signal }))
+      return stored && readStoredJson({ key, stored, compressed: true, limits: limitsOf(file), signal })
     },
     async putMetadata(backup, signal) {
       const key = layout.backupKey(backup.metadata.name ?? '', 'metadata')
@@ -101,7 +114,10 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
       const key = layout.backupKey(name, 'metadata')
       const stored = await get(key, signal)
       if (stored === undefined) return undefined
-      return backupIn(key, parseJson(key, await readAll(key, { stored, compressed: false, signal })))
+      return backupIn(
+        key,
+        await readStoredJson({ key, stored, compressed: false, limits: objectLimits, signal }),
+      )
     },
     async hasAny(name, signal) {
       for await (const _key of list(layout.backupFolder(name), signal)) return true
@@ -122,6 +138,24 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
     async deleteRestore(name, signal) {
       for await (const key of list(layout.restoreFolder(name), signal)) await deleteKey(key, signal)
     },
+    async putSegment({ owner, number }, value, signal) {
+      await put(layout.journalKey(owner, number), Buffer.from(JSON.stringify(value)), signal)
+    },
+    async *segments(owner, signal) {
+      const keys = await Array.fromAsync(list(layout.journalFolder(owner), signal))
+      for (const key of keys.sort((a, b) => (a < b ? -1 : 1))) {
+        const stored = await get(key, signal)
+        if (stored === undefined) continue
+        yield await readStoredJson({ key, stored, compressed: false, limits: defaultJsonLimits, signal })
+      }
+    },
+    async deleteSegments(owner, signal) {
+      const keys = await Array.fromAsync(list(layout.journalFolder(owner), signal))
+      const deleteOn = async () => {
+        for (let key = keys.pop(); key !== undefined; key = keys.pop()) await deleteKey(key, signal)
+      }
+      await Promise.all(Array.from({ length: deletesAtOnce }, deleteOn))
+    },
     signedUrl: (file, ttlSeconds, signal) =>
       store.createSignedUrl({ ...at(keyOf(file), signal), ttlSeconds }),
   }
@@ -131,39 +165,8 @@ async function bodyOf(body: FileBody): Promise<ObjectBody> {
   return typeof body === 'function' ? body() : body
 }
 
-interface Reading {
-  stored: Readable
-  compressed: boolean
-  signal: AbortSignal | undefined
-}
-
-async function readAll(key: string, { stored, compressed, signal }: Reading): Promise<string> {
-  const pieces: Buffer[] = []
-  let length = 0
-  const collect = async (source: AsyncIterable<Buffer>) => {
-    for await (const piece of source) {
-      length += piece.length
-      if (length > longestJson) throw damaged(key, `is longer than ${longestJson} bytes`)
-      pieces.push(piece)
-    }
-  }
-  try {
-    const ending = signal === undefined ? {} : { signal }
-    if (compressed) await pipeline(stored, createGunzip(), collect, ending)
-    else await pipeline(stored, collect, ending)
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw isObjectStoreError(error) ? error : damaged(key, 'cannot be decompressed', error)
-  }
-  return Buffer.concat(pieces).toString()
-}
-
-function parseJson(key: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw damaged(key, 'is not JSON', cause)
-  }
+function limitsOf({ file }: StoredFile) {
+  return file === 'podVolumeBackups' ? volumesLimits : defaultJsonLimits
 }
 
 function backupIn(key: string, value: unknown): Backup {
@@ -171,13 +174,4 @@ function backupIn(key: string, value: unknown): Backup {
   if (read.ok) return read.object
   const problems = read.problems.map(({ path, reason }) => `${path} ${reason}`).join('; ')
   throw damaged(key, `is not a backup: ${problems}`)
-}
-
-function damaged(key: string, what: string, cause?: unknown): ObjectStoreError {
-  return new ObjectStoreError('STORE_FAULT', {
-    reason: `the object ${key} ${what}`,
-    hint: 'It was damaged or not written by a backup; restore it from a copy of the bucket or delete it',
-    retryable: false,
-    cause,
-  })
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { portableKeyProblem } from '@lateen/plugin'
 import { bucketLayout, normalizePrefix, topLevelFolders } from './bucket-layout.ts'
 
 describe('normalizePrefix', () => {
@@ -10,6 +11,8 @@ describe('normalizePrefix', () => {
     ['a', 'a/'],
     ['/a/b/', 'a/b/'],
     ['//a//', 'a/'],
+    // Velero joins paths.
+    ['a//b', 'a/b/'],
   ]
   for (const [given, normalized] of spellings) {
     it(`turns ${JSON.stringify(given)} into ${JSON.stringify(normalized)}`, () =>
@@ -20,6 +23,13 @@ describe('normalizePrefix', () => {
 describe('bucketLayout', () => {
   const plain = bucketLayout(undefined)
   const prefixed = bucketLayout('/team/a/')
+
+  it('takes no folder for a backup whose name would lead to other folders', () => {
+    for (const name of ['.', '..', '', 'a/b']) {
+      assert.equal(plain.backupOfFolder(`backups/${name}/`), undefined)
+    }
+    assert.equal(plain.backupOfFolder('backups/..a/'), '..a')
+  })
 
   it('places the files of a backup where Velero does', () => {
     assert.equal(plain.backupFolder('b1'), 'backups/b1/')
@@ -50,6 +60,20 @@ describe('bucketLayout', () => {
     assert.equal(plain.restoreKey('r1', 'resourceList'), 'restores/r1/restore-r1-resource-list.json.gz')
     assert.equal(plain.restoreKey('r1', 'itemOperations'), 'restores/r1/restore-r1-itemoperations.json.gz')
     assert.equal(plain.restoreKey('r1', 'volumeInfo'), 'restores/r1/r1-volumeinfo.json.gz')
+  })
+
+  it('places journals below the backup that they have to do with, in names that fit for any name of theirs', () => {
+    const long = 'n'.repeat(253)
+    assert.equal(
+      plain.journalKey({ of: 'backup', name: 'b1' }, 12),
+      'backups/b1/lateen-operations/backup/00000012.json',
+    )
+    assert.equal(
+      plain.journalKey({ of: 'restore', name: 'r1', backup: 'b1' }, 1),
+      'backups/b1/lateen-operations/restores/r1/00000001.json',
+    )
+    const longest = plain.journalKey({ of: 'restore', name: long, backup: long }, 99_999_999)
+    assert.equal(portableKeyProblem(longest), undefined)
   })
 
   it('puts everything below the prefix', () => {

@@ -3,10 +3,21 @@ export const topLevelFolders = ['backups', 'restores', 'restic', 'metadata', 'pl
 
 export type TopLevelFolder = (typeof topLevelFolders)[number]
 
-/** `''`, or the prefix without outer slashes and with one at its end: what every key of the location begins with. */
+/** A text without slashes at its ends. Takes time in proportion to its length, which the regular expression for it does not. */
+export function withoutOuterSlashes(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && text[from] === '/') from++
+  while (to > from && text[to - 1] === '/') to--
+  return text.slice(from, to)
+}
+
+/**
+ * `''`, or the prefix without outer slashes and with one at its end: what every key of the location begins with. Several slashes are
+ * one, as for Velero.
+ */
 export function normalizePrefix(prefix: string | undefined): string {
-  const trimmed = (prefix ?? '').replace(/^\/+|\/+$/g, '')
-  return trimmed === '' ? '' : `${trimmed}/`
+  const segments = (prefix ?? '').split('/').filter(segment => segment !== '')
+  return segments.length === 0 ? '' : `${segments.join('/')}/`
 }
 
 /** Files kept for each backup, by what they hold. `%` stands for the backup's name. */
@@ -23,6 +34,7 @@ const backupFiles = {
   // Written by Velero before 1.18 only; still read.
   csiVolumeSnapshots: '%-csi-volumesnapshots.json.gz',
   csiVolumeSnapshotContents: '%-csi-volumesnapshotcontents.json.gz',
+  // Not written by Velero any more, which reads it all the same.
   csiVolumeSnapshotClasses: '%-csi-volumesnapshotclasses.json.gz',
 } as const
 
@@ -38,6 +50,9 @@ const restoreFiles = {
 export type BackupFile = keyof typeof backupFiles
 export type RestoreFile = keyof typeof restoreFiles
 
+/** Whose begun operations a journal has. That of a restore lies below the backup that it restores. */
+export type JournalOwner = { of: 'backup'; name: string } | { of: 'restore'; name: string; backup: string }
+
 /** Where everything of a location lies in its bucket. Keys and folders are in full, folders end with `/`. */
 export interface BucketLayout {
   /** What all keys begin with: empty, or the location's prefix and a slash. */
@@ -47,6 +62,10 @@ export interface BucketLayout {
   backupKey(backup: string, file: BackupFile): string
   restoreFolder(restore: string): string
   restoreKey(restore: string, file: RestoreFile): string
+  /** Where a journal of operations lies. Velero does not look there. */
+  journalFolder(owner: JournalOwner): string
+  /** One part of a journal; parts count from 1. */
+  journalKey(owner: JournalOwner, segment: number): string
   /** The Kopia repository of one namespace's volumes. */
   kopiaFolder(volumeNamespace: string): string
   /** The Restic repository of one namespace's volumes, in locations that older versions wrote. */
@@ -61,6 +80,10 @@ export function bucketLayout(prefix: string | undefined): BucketLayout {
   const folder = (name: TopLevelFolder) => `${root}${name}/`
   const backupFolder = (backup: string) => `${folder('backups')}${backup}/`
   const restoreFolder = (restore: string) => `${folder('restores')}${restore}/`
+  const journalFolder = (owner: JournalOwner) =>
+    owner.of === 'backup'
+      ? `${backupFolder(owner.name)}lateen-operations/backup/`
+      : `${backupFolder(owner.backup)}lateen-operations/restores/${owner.name}/`
   return {
     root,
     folder,
@@ -68,9 +91,15 @@ export function bucketLayout(prefix: string | undefined): BucketLayout {
     backupKey: (backup, file) => backupFolder(backup) + backupFiles[file].replace('%', () => backup),
     restoreFolder,
     restoreKey: (restore, file) => restoreFolder(restore) + restoreFiles[file].replace('%', () => restore),
+    journalFolder,
+    journalKey: (owner, segment) => `${journalFolder(owner)}${String(segment).padStart(8, '0')}.json`,
     kopiaFolder: volumeNamespace => `${folder('kopia')}${volumeNamespace}/`,
     resticFolder: volumeNamespace => `${folder('restic')}${volumeNamespace}/`,
-    backupOfFolder: path => /^([^/]+)\/$/.exec(afterPrefix(path, folder('backups')) ?? '')?.[1],
+    backupOfFolder(path) {
+      const name = /^([^/]+)\/$/.exec(afterPrefix(path, folder('backups')) ?? '')?.[1]
+      // Keys are made of it, and there are stores that take these for a way out of the folder.
+      return name === '.' || name === '..' ? undefined : name
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { bucketName } from './open-location.ts'
+import type { BackupStorageLocation } from '@lateen/api'
+import { bucketName, locationConfig } from './open-location.ts'
 
 describe('bucketName', () => {
   it('drops outer slashes', () => {
@@ -15,4 +16,49 @@ describe('bucketName', () => {
   it('refuses an empty bucket', () => {
     for (const written of ['', '/', '//']) assert.throws(() => bucketName(written), /bucket is empty/)
   })
+
+  it('reads the longest name that fits into an object at once', () => {
+    // As a regular expression it took time in proportion to the square of the length: ten minutes for this one.
+    assert.throws(() => bucketName(`x${'/'.repeat(1_000_000)}x`), /contains a "\/"/)
+  })
+})
+
+describe('locationConfig', () => {
+  const readSecretKey = async () => Buffer.from('of the secret')
+  const credentialFiles = {
+    write: async ({ name, key }: { name: string; key: string }) => `/files/${name}_${key}`,
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  const configOf = (spec: Partial<BackupStorageLocation['spec']>) =>
+    locationConfig(
+      {
+        ...{ apiVersion: 'velero.io/v1', kind: 'BackupStorageLocation', metadata: { name: 'default' } },
+        spec: { provider: 'aws', objectStorage: { bucket: 'b' }, ...spec },
+      },
+      { readSecretKey, credentialFiles },
+    )
+
+  it('refuses a credentials file that the location names itself, also beside a secret', async () => {
+    const config = { credentialsFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' }
+    const refusal = { code: 'INVALID_CONFIG', message: /spec\.config has credentialsFile.*spec\.credential/ }
+    await assert.rejects(configOf({ config }), refusal)
+    await assert.rejects(configOf({ config, credential: { name: 'cloud', key: 'cloud' } }), refusal)
+    await assert.rejects(configOf({ config: { credentialsFile: '' } }), refusal)
+  })
+
+  it('takes that of the secret, and bucket and prefix of the location', async () => {
+    const config = { bucket: 'other', prefix: 'other', region: 'x' }
+    const objectStorage = { bucket: 'b', prefix: '/team//a/' }
+    assert.deepEqual(await configOf({ config, objectStorage, credential: { name: 'cloud', key: 'key' } }), {
+      ...{ region: 'x', bucket: 'b', prefix: 'team/a', credentialsFile: '/files/cloud_key' },
+    })
+  })
+
+  for (const prefix of ['..', '../other', 'a/../../other', 'a/./b', 'a/b\0', 'a\nb', 'a'.repeat(1025)]) {
+    it(`refuses the prefix ${JSON.stringify(prefix.slice(0, 20))}`, () =>
+      assert.rejects(configOf({ objectStorage: { bucket: 'b', prefix } }), {
+        code: 'INVALID_CONFIG',
+        message: /spec\.objectStorage\.prefix/,
+      }))
+  }
 })

@@ -1,9 +1,10 @@
 import type { AccessMode, BackupStorageLocation, SecretKeySelector } from '@lateen/api'
-import { type ObjectStore, ObjectStoreError } from '@lateen/plugin'
+import { type ObjectStore, ObjectStoreError, portableKeyProblem } from '@lateen/plugin'
 import type { ObjectStoreRegistry } from '../object-store/registry.ts'
-import { type BucketLayout, bucketLayout } from './bucket-layout.ts'
+import { type BucketLayout, bucketLayout, withoutOuterSlashes } from './bucket-layout.ts'
 import type { CredentialFiles } from './credential-files.ts'
 import type { ReadSecretKey } from './read-secret-key.ts'
+import { serverKeyProblem } from './server-keys.ts'
 
 export interface LocationPorts {
   objectStores: ObjectStoreRegistry
@@ -30,18 +31,10 @@ export async function openLocation(
 ): Promise<OpenLocation> {
   const { provider, objectStorage, accessMode = 'ReadWrite' } = location.spec
   const bucket = bucketName(objectStorage.bucket)
-  const layout = bucketLayout(objectStorage.prefix)
+  const layout = layoutBelow(objectStorage.prefix)
   const store = ports.objectStores.create(provider)
   try {
-    const caCert = await caCertificateOf(location, ports, signal)
-    const credentialsFile = await credentialsFileOf(location, ports, signal)
-    const config = {
-      ...location.spec.config,
-      bucket,
-      prefix: layout.root.slice(0, -1),
-      ...(caCert !== undefined && { caCert }),
-      ...(credentialsFile !== undefined && { credentialsFile }),
-    }
+    const config = await locationConfig(location, ports, signal)
     await store.init({ config, accessMode, ...(signal && { signal }) })
     return { store, bucket, layout, accessMode, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
   } catch (error) {
@@ -50,22 +43,62 @@ export async function openLocation(
   }
 }
 
+/**
+ * The settings of a location as its store takes them: with bucket, prefix, the certificate, and the secret as a file. Throws as
+ * `openLocation` does.
+ */
+export async function locationConfig(
+  location: BackupStorageLocation,
+  ports: Pick<LocationPorts, 'readSecretKey' | 'credentialFiles'>,
+  signal?: AbortSignal,
+): Promise<Record<string, string>> {
+  const { config, objectStorage } = location.spec
+  const problem = serverKeyProblem(config)
+  if (problem !== undefined) throw new ObjectStoreError('INVALID_CONFIG', problem)
+  const bucket = bucketName(objectStorage.bucket)
+  const caCert = await caCertificateOf(location, ports, signal)
+  const credentialsFile = await credentialsFileOf(location, ports, signal)
+  return {
+    ...config,
+    bucket,
+    prefix: layoutBelow(objectStorage.prefix).root.slice(0, -1),
+    ...(caCert !== undefined && { caCert }),
+    ...(credentialsFile !== undefined && { credentialsFile }),
+  }
+}
+
 /** The bucket without outer slashes. Throws INVALID_CONFIG for an empty one and for one that contains a prefix. */
 export function bucketName(written: string): string {
-  const bucket = written.replace(/^\/+|\/+$/g, '')
+  const bucket = withoutOuterSlashes(written)
   if (bucket !== '' && !bucket.includes('/')) return bucket
   throw new ObjectStoreError('INVALID_CONFIG', {
     reason:
       bucket === ''
         ? 'spec.objectStorage.bucket is empty'
-        : `spec.objectStorage.bucket ${JSON.stringify(written)} contains a "/"`,
+        : `spec.objectStorage.bucket ${quoted(written)} contains a "/"`,
     hint: bucket === '' ? 'Name a bucket' : 'Put what follows the slash into spec.objectStorage.prefix',
+  })
+}
+
+/** For messages, which become part of the location. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+}
+
+/** The layout below a prefix. Throws INVALID_CONFIG for one that a store could take for a way out of it. */
+function layoutBelow(prefix: string | undefined): BucketLayout {
+  const layout = bucketLayout(prefix)
+  const problem = layout.root === '' ? undefined : portableKeyProblem(layout.root.slice(0, -1))
+  if (problem === undefined) return layout
+  throw new ObjectStoreError('INVALID_CONFIG', {
+    reason: `spec.objectStorage.prefix ${quoted(prefix ?? '')} cannot be used: ${problem}`,
+    hint: 'Write it as names with a "/" between them',
   })
 }
 
 async function caCertificateOf(
   { spec }: BackupStorageLocation,
-  ports: LocationPorts,
+  ports: Pick<LocationPorts, 'readSecretKey'>,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const { caCert, caCertRef } = spec.objectStorage
@@ -83,7 +116,7 @@ async function caCertificateOf(
 
 async function credentialsFileOf(
   { spec }: BackupStorageLocation,
-  ports: LocationPorts,
+  ports: Pick<LocationPorts, 'readSecretKey' | 'credentialFiles'>,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   if (spec.credential === undefined) return undefined

@@ -1,17 +1,11 @@
-import { isForbidden, isNotFound, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+import { builtInKind, isForbidden, isNotFound, type KubeClient, type KubeObject } from '@lateen/kube'
 
 interface Secret extends KubeObject {
   /** Base64 by key. */
   data?: Record<string, string>
 }
 
-const SecretKind: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-}
+const SecretKind = builtInKind<Secret>('Secret')
 
 /** A secret that something refers to, or its key, is missing or may not be read. */
 export class SecretError extends Error {

@@ -5,6 +5,7 @@ import type { ResourcePolicies } from '../filters/policies/resource-policies.ts'
 import type { BackupScope } from '../filters/scope.ts'
 import type { CollectedItems } from '../item/item.ts'
 import type { BackupOperation } from '../operations/backup-operation.ts'
+import type { BegunOperations } from '../operations/operation-journal.ts'
 import type { ResourceList } from '../report/resource-list.ts'
 import type { SkippedVolume } from '../volumes/skipped-volumes.ts'
 import type { NativeSnapshot, VolumeBackup } from '../volumes/volume-backup.ts'
@@ -42,6 +43,8 @@ export interface BackupPorts {
   itemBlockActions: readonly Registered<ItemBlockAction>[]
   volumes: VolumeBackup
   workers: BlockWorkers
+  /** Takes the operations that begin. Absent: they are kept in memory. */
+  operations?: BegunOperations<BackupOperation>
   /** Hears of every piece of work that ended; thousands of times a second, if the cluster is fast. */
   onProgress?(progress: BackupProgress): void
 }
@@ -53,7 +56,7 @@ export interface BackupOutcome {
   progress: ItemProgress
   resourceList: ResourceList
   /** `-itemoperations.json.gz`. */
-  operations: BackupOperation[]
+  operations: readonly BackupOperation[]
   hookStatus: Required<HookStatus>
   /** `-volumeinfo.json.gz`. */
   volumeInfo: VolumeInfo[]

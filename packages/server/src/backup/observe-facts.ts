@@ -1,5 +1,5 @@
 import { type Backup, BackupStorageLocationKind, VolumeSnapshotLocationKind } from '@lateen/api'
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
 import { configMapData } from '../filters/policies/config-map-data.ts'
 import type { NamespaceFacts } from '../filters/scope.ts'
 import type { BackupFacts } from './prepare/prepare-backup.ts'
@@ -18,13 +18,7 @@ interface Namespace extends KubeObject {
   status?: { phase?: string }
 }
 
-const NamespaceKind: ResourceType<Namespace> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
+const NamespaceKind = builtInKind<Namespace>('Namespace')
 
 const excludeLabel = 'velero.io/exclude-from-backup'
 

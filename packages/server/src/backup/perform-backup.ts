@@ -1,26 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import path from 'node:path'
-import type { BackupPhase, BackupStatus } from '@lateen/api'
+import type { Backup, BackupPhase, BackupStatus, VolumeSnapshotLocation } from '@lateen/api'
 import type { Clock, KubeClient, Logger } from '@lateen/kube'
-import type { BackupItemAction, ItemBlockAction, Registered } from '@lateen/plugin'
 import type { BackupStore } from '../backup-store/backup-store.ts'
-import { createBackupLog } from '../report/backup-log.ts'
+import { messageOf } from '../item/item-error.ts'
+import type { PluginSession, PluginSessions } from '../plugin-host/plugin-session.ts'
 import type { LogLevel } from '../report/log-line.ts'
 import type { BackupLog } from '../report/report.ts'
-import { scratchError } from '../scratch/scratch-error.ts'
-import type { VolumeBackup } from '../volumes/volume-backup.ts'
+import { createScratchFolder } from '../scratch/scratch-folder.ts'
+import { csiAttempts } from '../volumes/csi-operations.ts'
+import { createNativeSnapshots } from '../volumes/native-snapshots.ts'
+import { settleSnapshots, snapshotCounts } from '../volumes/settle-snapshots.ts'
+import type { OpenSnapshotters, Snapshotters } from '../volumes/snapshotters.ts'
+import type { NativeSnapshot, PodVolumeBackups, VolumeBackup } from '../volumes/volume-backup.ts'
 import type { BlockWorkers } from '../workers/block-workers.ts'
 import { createArchive } from './archive/create-archive.ts'
 import type { BackupOutcome, BackupProgress, BackupRequest } from './backup-request.ts'
 import { collectItems } from './collect/collect-items.ts'
+import { openLog } from './open-log.ts'
 import { publishBackup } from './publish-backup.ts'
 import { runBackup } from './run-backup.ts'
-
-/** The actions of one backup. */
-export interface BackupActions {
-  backupItemActions: readonly Registered<BackupItemAction>[]
-  itemBlockActions: readonly Registered<ItemBlockAction>[]
-}
+import { countsOf, RunOperations } from './run-operations.ts'
 
 /** What backups are performed with; the same for all of one server. */
 export interface PerformPorts {
@@ -32,8 +30,11 @@ export interface PerformPorts {
   scratch: string
   workers: BlockWorkers
   volumes: VolumeBackup
-  /** Made anew for each backup. */
-  actions(): Promise<BackupActions>
+  plugins: PluginSessions
+  /** For native snapshots, in place of those of `volumes`. Absent: there are no snapshot locations. */
+  openSnapshotters?: OpenSnapshotters | undefined
+  /** For file system backups, in place of those of `volumes`. Absent: there are no node agents. */
+  openPodVolumes?: ((of: { backup: Backup; log: Logger }) => PodVolumeBackups) | undefined
   features: ReadonlySet<string>
   /** Objects per page of a list; the client chooses when absent. */
   pageSize?: number | undefined
@@ -46,7 +47,11 @@ export interface PerformRequest extends Pick<BackupRequest, 'backup' | 'policies
   /** Said in the backup's log before the work begins. */
   warnings?: readonly { fields: object; message: string }[]
   store: BackupStore
+  /** Where native snapshots go, one for each provider. */
+  snapshotLocations?: readonly VolumeSnapshotLocation[] | undefined
   onProgress?(progress: BackupProgress): void
+  /** Aborted when the server has to end: operations of a backup that breaks off are then stopped within seconds or not at all. */
+  stopping?: AbortSignal | undefined
 }
 
 /** How a backup went whose files are in the bucket. */
@@ -59,7 +64,8 @@ export interface PerformedBackup {
 
 /**
  * Takes a backup and stores its files, all but `velero-backup.json`: that one makes it visible and is put when the backup has
- * ended. A backup that broke off is stored as far as it came, with the reason in `failureReason`.
+ * ended. A backup that broke off is stored as far as it came, with the reason in `failureReason`. Operations that it began are stopped
+ * when it fails, in whatever way.
  *
  * Throws PublishError when the files cannot be stored, ScratchError, and the signal's reason. Leaves nothing in scratch.
  */
@@ -68,31 +74,65 @@ export async function performBackup(
   ports: PerformPorts,
   signal: AbortSignal,
 ): Promise<PerformedBackup> {
-  const { backup, store } = request
-  await using scratch = await createScratch(ports.scratch)
-  await using log = await createBackupLog({
-    scratch: scratch.folder,
-    level: ports.logLevel,
-    format: ports.logFormat,
-    clock: ports.clock,
-    fields: { backup: `${backup.metadata.namespace}/${backup.metadata.name}` },
-    also: ports.log,
-  })
+  const { backup } = request
+  await using scratch = await createScratchFolder(ports.scratch, 'backup')
+  await using log = await openLog(backup, scratch.folder, ports)
   for (const { fields, message } of request.warnings ?? []) log.warn(fields, message)
   await using archive = await createArchive({
     scratch: scratch.folder,
     modified: ports.clock.now(),
     signal,
   })
-  const run = await runUntilItBreaks({ request, ports, log, archive, scratch: scratch.folder }, signal)
-  const contents = run.outcome?.archive ?? (await archive.finish())
-  await publishBackup(filesOf(run.outcome, { contents, log }), {
-    store,
-    name: backup.metadata.name ?? '',
-    onLogLost: error => ports.log.error({ error, backup: backup.metadata.name }, 'a log could not be stored'),
+  await using plugins = ports.plugins.open({ log, signal })
+  const snapshotters = ports.openSnapshotters?.(plugins)
+  const operations = new RunOperations(request, {
+    ...ports,
+    log,
+    plugins,
+    snapshotters,
+    asking: ports,
     signal,
   })
-  return { status: statusOf(run, log), unfinishedOperations: run.outcome?.operations.length ?? 0 }
+  const volumes = volumesOf({ request, ports, log, snapshotters })
+  const scope = { request, ports, log, archive, plugins, volumes, operations, scratch: scratch.folder }
+  try {
+    return await runAndPublish(scope, signal)
+  } catch (error) {
+    await operations.abandon(messageOf(error))
+    throw error
+  }
+}
+
+async function runAndPublish(scope: RunScope, signal: AbortSignal): Promise<PerformedBackup> {
+  const { request, ports, log, archive, operations } = scope
+  const { store, backup } = request
+  const run = await runUntilItBreaks(scope, signal)
+  const contents = run.outcome?.archive ?? (await archive.finish())
+  const settled = await operations.settle(run.failure)
+  const files = settleSnapshots(
+    filesOf(run.outcome, { contents, log, volumes: scope.volumes }),
+    settled.operations,
+  )
+  await publishBackup(
+    { ...files, itemOperations: settled.operations },
+    {
+      store,
+      name: backup.metadata.name ?? '',
+      onLogLost: error =>
+        ports.log.error({ error, backup: backup.metadata.name }, 'a log could not be stored'),
+      signal,
+    },
+  )
+  await operations.deleteJournal()
+  const { volumeSnapshots } = files
+  return {
+    status: {
+      ...statusOf(run, { log, volumeSnapshots }),
+      ...countsOf(settled),
+      ...csiAttempts(settled.operations),
+    },
+    unfinishedOperations: settled.unfinished,
+  }
 }
 
 interface RunScope {
@@ -100,16 +140,18 @@ interface RunScope {
   ports: PerformPorts
   log: BackupLog
   archive: Awaited<ReturnType<typeof createArchive>>
+  plugins: PluginSession
+  volumes: VolumeBackup
+  operations: RunOperations
   scratch: string
 }
 
 type Run = { outcome: BackupOutcome; failure?: never } | { outcome?: never; failure: string }
 
 async function runUntilItBreaks(scope: RunScope, signal: AbortSignal): Promise<Run> {
-  const { request, ports, log, archive, scratch } = scope
-  const { client, clock, workers, volumes, features, pageSize } = ports
+  const { request, ports, log, archive, plugins, volumes, operations, scratch } = scope
+  const { client, clock, workers, features, pageSize } = ports
   try {
-    const { backupItemActions, itemBlockActions } = await ports.actions()
     const { backup, policies, onProgress } = request
     const outcome = await runBackup(
       { backup, policies, features },
@@ -119,9 +161,10 @@ async function runUntilItBreaks(scope: RunScope, signal: AbortSignal): Promise<R
         log,
         archive,
         workers,
+        operations: operations.begun,
         volumes,
-        backupItemActions,
-        itemBlockActions,
+        backupItemActions: plugins.backupItemActions(),
+        itemBlockActions: plugins.itemBlockActions(),
         collect: (found, abort) =>
           collectItems({ client, scope: found, scratch, log, pageSize, features }, abort),
         ...(onProgress && { onProgress }),
@@ -136,48 +179,55 @@ async function runUntilItBreaks(scope: RunScope, signal: AbortSignal): Promise<R
   }
 }
 
+/** The ways that the server has, with snapshots by the plugins of this backup's session. */
+function volumesOf({
+  request,
+  ports,
+  log,
+  snapshotters,
+}: Pick<RunScope, 'request' | 'ports' | 'log'> & { snapshotters: Snapshotters | undefined }): VolumeBackup {
+  const { volumes, openPodVolumes } = ports
+  const { snapshotLocations: locations = [], backup } = request
+  return {
+    podVolumes: openPodVolumes?.({ backup, log }) ?? volumes.podVolumes,
+    snapshots:
+      snapshotters === undefined
+        ? volumes.snapshots
+        : createNativeSnapshots({ locations, snapshotters, log }),
+  }
+}
+
 function filesOf(
   outcome: BackupOutcome | undefined,
-  { contents, log }: { contents: BackupOutcome['archive']; log: BackupLog },
+  { contents, log, volumes }: Pick<RunScope, 'log' | 'volumes'> & { contents: BackupOutcome['archive'] },
 ) {
+  // Who deletes a backup that broke off deletes its snapshots, too.
+  const taken = 'unavailable' in volumes.snapshots ? [] : volumes.snapshots.taken
   return {
     contents,
     log,
     resourceList: outcome?.resourceList ?? {},
     podVolumeBackups: outcome?.podVolumeBackups ?? [],
-    volumeSnapshots: outcome?.volumeSnapshots ?? [],
-    itemOperations: outcome?.operations ?? [],
+    volumeSnapshots: outcome?.volumeSnapshots ?? taken,
     volumeInfo: outcome?.volumeInfo ?? [],
   }
 }
 
-function statusOf({ outcome, failure }: Run, log: BackupLog): BackupStatus {
+function statusOf(
+  { outcome, failure }: Run,
+  { log, volumeSnapshots }: { log: BackupLog; volumeSnapshots: readonly NativeSnapshot[] },
+): BackupStatus {
   const counts = {
     ...(log.warnings > 0 && { warnings: log.warnings }),
     ...(log.errors > 0 && { errors: log.errors }),
   }
   if (outcome === undefined) return { ...counts, failureReason: failure }
-  const { progress, hookStatus, volumeSnapshots, operations } = outcome
-  const completed = volumeSnapshots.filter(({ status }) => status.phase === 'Completed').length
+  const { progress, hookStatus } = outcome
   return {
     ...counts,
     progress,
     hookStatus,
-    ...(volumeSnapshots.length > 0 && {
-      volumeSnapshotsAttempted: volumeSnapshots.length,
-      volumeSnapshotsCompleted: completed,
-    }),
-    ...(operations.length > 0 && { backupItemOperationsAttempted: operations.length }),
-  }
-}
-
-async function createScratch(parent: string): Promise<{ folder: string } & AsyncDisposable> {
-  const prefix = path.join(parent, 'backup-')
-  try {
-    const folder = await mkdtemp(prefix)
-    return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
-  } catch (error) {
-    throw scratchError(error, prefix)
+    ...snapshotCounts(volumeSnapshots),
   }
 }
 

@@ -1,4 +1,8 @@
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import type { Backup } from '@lateen/api'
+import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
+import { csiFeature, isCsiServed } from '../csi/csi-served.ts'
+import { handleTimeoutOf } from '../csi/snapshot-operations.ts'
+import { waitForHandle } from '../csi/wait-for-handle.ts'
 import { matchVolumePolicy } from '../filters/policies/match-volume-policy.ts'
 import { type VolumeObjects, volumeFactsOf } from '../filters/policies/volume-facts.ts'
 import { resourceResolver } from '../filters/resource-names.ts'
@@ -7,7 +11,9 @@ import { HookCounter } from '../hooks/hook-counter.ts'
 import { resolveSpecHooks } from '../hooks/pod-hooks.ts'
 import { type CollectedItems, groupResource } from '../item/item.ts'
 import { resolveActions } from '../item/resolve-actions.ts'
+import { operationsInMemory } from '../operations/operation-journal.ts'
 import { resourceListOf } from '../report/resource-list.ts'
+import { csiClaimAction } from '../volumes/csi-operations.ts'
 import type { BlockLane } from '../workers/block-workers.ts'
 import type { FinishedArchive } from './archive/archive.ts'
 import type { BackupOutcome, BackupPorts, BackupRequest } from './backup-request.ts'
@@ -19,11 +25,11 @@ import { createInclusion } from './items/inclusion.ts'
 import { ItemRecord } from './items/item-record.ts'
 import type { ItemRun } from './items/item-run.ts'
 import { createItemSource, type ItemSource } from './items/item-source.ts'
-import { csiClaimAction } from './items/run-item-actions.ts'
 import { storePlainItems } from './items/store-plain-items.ts'
 import { resolveScope } from './scope/resolve-scope.ts'
 import { createClaimPods } from './volumes/claim-pods.ts'
-import { type VolumeResults, VolumeWork } from './volumes/volume-work.ts'
+import type { SnapshotCut } from './volumes/claim-snapshots.ts'
+import { type VolumeResults, VolumeWork, type VolumeWorkOptions } from './volumes/volume-work.ts'
 
 /**
  * Takes a backup: finds what belongs to it, groups that into blocks, has the workers store them, and finishes the archive. What
@@ -44,7 +50,7 @@ export async function runBackup(
   for await (const unit of buildBlocks({ run: work.run, collected, signal })) await submit(unit, lane, work)
   await lane.drain()
   await storeDefinitions({ run: work.run, scope, lane })
-  const volumes = await work.run.volumes.finish(signal)
+  const volumes = await work.volumes.finish(signal)
   const archive = await ports.archive.finish()
   return outcomeOf(work, { volumes, archive })
 }
@@ -67,13 +73,7 @@ async function findScope(
   return scope
 }
 
-const namespaceType: ResourceType<KubeObject & { status?: { phase?: string } }> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
+const namespaceType = builtInKind<KubeObject & { status?: { phase?: string } }>('Namespace')
 
 async function listNamespaces(client: KubeClient, signal: AbortSignal): Promise<NamespaceFacts[]> {
   const found: NamespaceFacts[] = []
@@ -86,6 +86,7 @@ async function listNamespaces(client: KubeClient, signal: AbortSignal): Promise<
 /** What the work on one backup needs. */
 interface Work {
   run: ItemRun
+  volumes: VolumeWork
   hooks: BlockHooks
   hookCounter: HookCounter
   collected: CollectedItems
@@ -106,6 +107,9 @@ async function prepareWork({ request, ports, scope, collected }: WorkFacts): Pro
   const source = await createItemSource(client, collected)
   const hookCounter = new HookCounter()
   const specHooks = resolveSpecHooks(backup.spec.hooks, resolve)
+  const operations = ports.operations ?? operationsInMemory()
+  const csiUnavailable = await whyNoCsi(request, ports)
+  const volumes = volumeWork(source, { request, ports, scope, operations, csiUnavailable })
   const run: ItemRun = {
     backup,
     log,
@@ -116,28 +120,53 @@ async function prepareWork({ request, ports, scope, collected }: WorkFacts): Pro
     record: new ItemRecord(collected.count),
     itemActions: await resolveActions(ports.backupItemActions, resolve),
     blockActions: await resolveActions(ports.itemBlockActions, resolve),
-    volumes: volumeWork(source, { request, ports, scope }),
-    operations: [],
-    csiEnabled: request.features?.has('EnableCSI') ?? false,
+    volumes,
+    operations,
+    csiEnabled: csiUnavailable === undefined,
   }
   const hooks = new BlockHooks({ client, clock, log, specHooks, counter: hookCounter })
-  return { run, hooks, hookCounter, collected, onProgress }
+  return { run, volumes, hooks, hookCounter, collected, onProgress }
 }
 
-function volumeWork(source: ItemSource, { request, ports, scope }: Omit<WorkFacts, 'collected'>): VolumeWork {
-  const { backup, policies, features } = request
-  const hasCsi = ports.backupItemActions.some(({ name }) => name === csiClaimAction)
-  const csiUnavailable = hasCsi
-    ? 'the feature EnableCSI is off'
-    : 'CSI snapshots are not available in this server yet'
+function snapshotCut(backup: Backup, { client, clock }: BackupPorts): SnapshotCut {
+  const timeoutMs = handleTimeoutOf(backup)
+  return (snapshot, signal) => waitForHandle(snapshot, { client, clock, timeoutMs, signal })
+}
+
+/** Why no snapshots are taken through CSI; undefined when they are. */
+async function whyNoCsi(
+  { features }: BackupRequest,
+  { client, backupItemActions }: BackupPorts,
+): Promise<string | undefined> {
+  const hasAction = backupItemActions.some(({ name }) => name === csiClaimAction)
+  if (!features?.has(csiFeature)) return 'CSI snapshots are switched off'
+  if (!hasAction) return 'CSI snapshots are not available without a server'
+  return (await isCsiServed(client.discovery))
+    ? undefined
+    : 'the cluster does not serve VolumeSnapshots (snapshot.storage.k8s.io/v1)'
+}
+
+interface VolumeWorkFacts extends Omit<WorkFacts, 'collected'> {
+  operations: VolumeWorkOptions['operations']
+  csiUnavailable: string | undefined
+}
+
+function volumeWork(
+  source: ItemSource,
+  { request, ports, scope, operations, csiUnavailable }: VolumeWorkFacts,
+): VolumeWork {
+  const { backup, policies } = request
   return new VolumeWork({
     backup,
     source,
     volumes: ports.volumes,
+    clock: ports.clock,
+    operations,
     claimPods: createClaimPods(ports.client),
     matchPolicy:
       policies && (volume => matchVolumePolicy(policies, volumeFactsOf(volume as VolumeObjects))?.type),
-    csiUnavailable: hasCsi && features?.has('EnableCSI') ? undefined : csiUnavailable,
+    csiUnavailable,
+    ...(csiUnavailable === undefined && { snapshotCut: snapshotCut(backup, ports) }),
     settings: {
       defaultVolumesToFsBackup: backup.spec.defaultVolumesToFsBackup ?? false,
       snapshotVolumes: backup.spec.snapshotVolumes ?? undefined,
@@ -174,7 +203,7 @@ function outcomeOf(
     archive,
     progress,
     resourceList: resourceListOf(run.record.storedItems()),
-    operations: run.operations,
+    operations: run.operations.all,
     hookStatus: hookCounter.status,
     volumeInfo,
     volumeSnapshots,

@@ -2,6 +2,8 @@ import type { KubeClient } from '@lateen/kube'
 import type { BackupItemAction, ItemBlockAction, Registered } from '@lateen/plugin'
 import { claimAction, claimBlockAction } from './claim-action.ts'
 import { createClaimNeighbours } from './claim-neighbours.ts'
+import type { CsiBackupOptions } from './csi/claim-backup-action.ts'
+import { csiBackupActions } from './csi/csi-backup-actions.ts'
 import { podAction, podBlockAction } from './pod-action.ts'
 import { remapCrdVersionAction } from './remap-crd-version-action.ts'
 import { createRoleBindings } from './role-bindings.ts'
@@ -11,6 +13,8 @@ export interface BuiltInBackupActionOptions {
   client: KubeClient
   /** The feature `EnableAPIGroupVersions`: definitions are then stored in every version and need no remapping. */
   apiGroupVersions?: boolean
+  /** Absent: no snapshots are taken through CSI. */
+  csi?: Omit<CsiBackupOptions, 'client'> | undefined
 }
 
 export interface BuiltInBackupActions {
@@ -25,6 +29,7 @@ export interface BuiltInBackupActions {
 export function builtInBackupActions({
   client,
   apiGroupVersions = false,
+  csi,
 }: BuiltInBackupActionOptions): BuiltInBackupActions {
   const roleBindings = createRoleBindings(client)
   const neighbours = createClaimNeighbours(client)
@@ -35,6 +40,7 @@ export function builtInBackupActions({
       { name: 'velero.io/pod', action: podAction },
       { name: 'velero.io/pv', action: claimAction },
       { name: 'velero.io/service-account', action: serviceAccountAction(roleBindings) },
+      ...(csi === undefined ? [] : csiBackupActions({ ...csi, client })),
     ],
     itemBlockActions: [
       { name: 'velero.io/pod', action: podBlockAction },

@@ -1,4 +1,4 @@
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
 import type { ResourceIdentifier } from '@lateen/plugin'
 
 /** A claim by where it is. */
@@ -26,13 +26,8 @@ interface Pod extends KubeObject {
   status?: { phase?: string }
 }
 
-const core = { group: '', version: 'v1', namespaced: true } as const
-const podType: ResourceType<Pod> = { ...core, kind: 'Pod', plural: 'pods' }
-const claimType: ResourceType<KubeObject> = {
-  ...core,
-  kind: 'PersistentVolumeClaim',
-  plural: 'persistentvolumeclaims',
-}
+const podType = builtInKind<Pod>('Pod')
+const claimType = builtInKind('PersistentVolumeClaim')
 
 type Names = ReadonlyMap<string, readonly string[]>
 

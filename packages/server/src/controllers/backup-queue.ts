@@ -1,4 +1,4 @@
-import { type Backup, BackupKind, type BackupPhase } from '@lateen/api'
+import { type Backup, BackupKind, type BackupPhase, isCancelRequested } from '@lateen/api'
 import type { Informer } from '@lateen/kube'
 import {
   again,
@@ -72,7 +72,7 @@ export function backupQueueController(options: BackupQueueOptions): ControllerOp
   const { informer, backups, concurrentBackups } = options
 
   async function reconcile(_key: string, context: ReconcileContext): Promise<Outcome> {
-    const all = backups.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    const all = backups.list().filter(isWanted)
     if (!all.some(backup => isNew(backup) || isQueued(backup))) return done()
     const conflicts = await options.conflictsNow(context.signal)
     for (const change of planQueue(all, { concurrentBackups, conflicts })) {
@@ -86,6 +86,12 @@ export function backupQueueController(options: BackupQueueOptions): ControllerOp
     sources: [watching({ informer, toKeys: () => [queueKey] }), ...(options.sources ?? [])],
     reconcile,
   }
+}
+
+/** One that is to be cancelled before it began has no place in the queue. */
+function isWanted(backup: Backup): boolean {
+  if (backup.metadata.deletionTimestamp !== undefined) return false
+  return !(isCancelRequested(backup) && (isNew(backup) || isQueued(backup)))
 }
 
 /** A backup that starts is queued first: whoever watches sees the phases in their order. */

@@ -32,6 +32,17 @@ describe('The backup controller', () => {
     })
   })
 
+  it('cancels what has not begun, and leaves the rest to those who work on it', () => {
+    const cancel = { 'lateen.dev/cancel': 'true' }
+    for (const phase of [undefined, 'New', 'Queued', 'ReadyToStart'] as const) {
+      assert.deepEqual(nextStep(backup(phase, cancel), false), { type: 'cancel' }, phase)
+    }
+    for (const phase of ['WaitingForPluginOperations', 'Finalizing', 'Completed', 'Failed'] as const) {
+      assert.deepEqual(nextStep(backup(phase, cancel), false), { type: 'ignore' }, phase)
+    }
+    assert.deepEqual(nextStep(backup('InProgress', cancel), false), { type: 'fail-interrupted' })
+  })
+
   it('has nothing to do in all other phases, or without a backup', () => {
     const own = new Set<BackupPhase>(['ReadyToStart', 'InProgress'])
     for (const phase of [undefined, ...backupPhases].filter(
@@ -63,16 +74,30 @@ describe('The finalizer', () => {
   const now = Date.parse('2026-01-02T03:04:05Z')
 
   it('ends a backup with the time, as its errors say', () => {
-    assert.deepEqual(finalized(backup('Finalizing'), now)?.status, {
+    assert.deepEqual(finalized(backup('Finalizing'), { now })?.status, {
       phase: 'Completed',
       completionTimestamp: '2026-01-02T03:04:05Z',
     })
-    assert.equal(finalized(backup('FinalizingPartiallyFailed'), now)?.status?.phase, 'PartiallyFailed')
+    assert.equal(finalized(backup('FinalizingPartiallyFailed'), { now })?.status?.phase, 'PartiallyFailed')
+  })
+
+  it('counts what went wrong at the end, and does not call that complete', () => {
+    const one = { ...backup('Finalizing'), status: { phase: 'Finalizing' as const, warnings: 2 } }
+    assert.deepEqual(finalized(one, { added: { warnings: 1, errors: 1 }, now })?.status, {
+      phase: 'PartiallyFailed',
+      completionTimestamp: '2026-01-02T03:04:05Z',
+      warnings: 3,
+      errors: 1,
+    })
+  })
+
+  it('does not call complete what somebody cancelled', () => {
+    assert.equal(finalized(backup('Finalizing'), { cancelled: true, now })?.status?.phase, 'PartiallyFailed')
   })
 
   it('leaves other phases alone', () => {
     for (const phase of backupPhases.filter(phase => !phase.startsWith('Finalizing'))) {
-      assert.equal(finalized(backup(phase), now), undefined, phase)
+      assert.equal(finalized(backup(phase), { now }), undefined, phase)
     }
   })
 })

@@ -1,10 +1,20 @@
-import { type Backup, BackupKind, type BackupStatus, formatTime } from '@lateen/api'
+import {
+  type Backup,
+  BackupKind,
+  type BackupPhase,
+  type BackupStatus,
+  cancelledByRequest,
+  formatTime,
+  isCancelRequested,
+} from '@lateen/api'
 import {
   type Clock,
   type ControllerOptions,
   done,
   type Informer,
+  isConflict,
   type KubeClient,
+  keyOf,
   type Outcome,
   type ReconcileContext,
   watching,
@@ -15,11 +25,16 @@ import { type BackupDefaults, type PreparedBackup, prepareBackup } from '../back
 import { PublishError, storingOrNothing } from '../backup/publish-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
+import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
+import { CancelWatch } from './cancel-watch.ts'
 import { failInterrupted, leftoversAnnotation, removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { patchInPhase } from './patch-in-phase.ts'
 import { patchObject } from './patch-object.ts'
 import { ProgressPatches } from './progress-patches.ts'
 import { recordEvent } from './record-event.ts'
+import { stopStoredOperations } from './stop-backup-operations.ts'
 
 export interface BackupControllerOptions {
   client: KubeClient
@@ -37,6 +52,8 @@ export interface BackupControllerOptions {
 
 export type BackupStep =
   | { type: 'start' }
+  /** It has not begun, and is not wanted any more. */
+  | { type: 'cancel' }
   /** In progress, but not here: whoever did it is gone. */
   | { type: 'fail-interrupted' }
   /** It failed, and so did removing what it had stored. */
@@ -46,7 +63,9 @@ export type BackupStep =
 /** What to do about a backup. `running` tells that this process is working on it. */
 export function nextStep(backup: Backup | undefined, running: boolean): BackupStep {
   if (backup === undefined || running) return { type: 'ignore' }
-  switch (backup.status?.phase) {
+  const { phase = 'New' } = backup.status ?? {}
+  if (notBegun.has(phase) && isCancelRequested(backup)) return { type: 'cancel' }
+  switch (phase) {
     case 'ReadyToStart':
       return { type: 'start' }
     case 'InProgress':
@@ -59,6 +78,8 @@ export function nextStep(backup: Backup | undefined, running: boolean): BackupSt
       return { type: 'ignore' }
   }
 }
+
+const notBegun: ReadonlySet<BackupPhase> = new Set(['New', 'Queued', 'ReadyToStart'])
 
 const PROGRESS_MS = 1_000
 
@@ -74,6 +95,10 @@ export function backupController(options: BackupControllerOptions): ControllerOp
     const backup = backups.get(key)
     const step = nextStep(backup, running.has(key))
     if (backup === undefined || step.type === 'ignore') return done()
+    if (step.type === 'cancel') {
+      await cancelNew(backup, { ...options, ...context })
+      return done()
+    }
     if (step.type === 'fail-interrupted') {
       await failInterrupted(backup, { ...options, ...context })
       return done()
@@ -100,11 +125,25 @@ export function backupController(options: BackupControllerOptions): ControllerOp
     name: 'backup',
     sources: [watching({ informer })],
     reconcile,
-    concurrency: options.concurrentBackups,
+    // The queue lets no more than that run; one is left for those that are cancelled or have to be tidied up meanwhile.
+    concurrency: options.concurrentBackups + 1,
   }
 }
 
 type Scope = BackupControllerOptions & ReconcileContext
+
+/** Throws a conflict when someone changed it since it was looked at: it may have begun. */
+async function cancelNew(backup: Backup, scope: Scope): Promise<void> {
+  const { resourceVersion } = backup.metadata
+  const status = {
+    phase: 'Failed',
+    failureReason: cancelledByRequest,
+    completionTimestamp: formatTime(scope.clock.now()),
+    queuePosition: 0,
+  } as const
+  const written = await patchBackup(backup, { metadata: { resourceVersion }, status }, scope)
+  if (written !== undefined) await tellOfMove(written, status, scope)
+}
 
 async function takeBackup(found: Backup, scope: Scope): Promise<void> {
   const prepared = await prepare(found, scope)
@@ -122,7 +161,18 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
   } catch (error) {
     // One that has not begun is left for the next server.
     if (started === undefined) scope.signal.throwIfAborted()
-    await fail(started ?? prepared.backup, error, scope)
+    if (started === undefined && isConflict(error)) throw error
+    const hasLeftovers = started !== undefined && mayHaveLeftovers(error)
+    if (isGone(scope.backups.get(keyOf(found)), found)) {
+      // There may be another one of the same name.
+      scope.log.info(
+        { error, backup: found.metadata.name, hasLeftovers },
+        'a backup was deleted while it ran',
+      )
+      await haveSnapshotsDiscarded(found, scope)
+      return
+    }
+    await fail(started ?? prepared.backup, { error, hasLeftovers }, scope)
   }
 }
 
@@ -156,19 +206,67 @@ async function prepare(backup: Backup, scope: Scope): Promise<PreparedBackup> {
 async function performAndMove(work: Performance, scope: Scope): Promise<void> {
   const { backup, store } = work
   const { clock, signal } = scope
-  const performed = await performShowingProgress(work, scope)
+  const performed = await performUnlessCancelled(work, scope)
   const status: BackupStatus = { ...performed.status, phase: phaseAfterWork(performed) }
   if (status.phase !== 'Failed') {
     const moved = await move(backup, status, scope)
-    // Whoever deleted the backup meanwhile does not want its files either.
-    if (moved === undefined) await store.deleteBackup(backup.metadata.name ?? '', signal)
+    if (moved === undefined) await removeDeleted(work, scope)
     return
   }
   const completionTimestamp = formatTime(clock.now())
   const failed = { ...backup, status: { ...backup.status, ...status, completionTimestamp } }
   const name = backup.metadata.name ?? ''
   await storingOrNothing({ store, name, signal }, () => store.putMetadata(failed, signal))
-  await move(backup, { ...status, completionTimestamp }, scope)
+  const hasLeftovers = !(await haveSnapshotsDiscarded(backup, scope))
+  await move(withLeftovers(backup, hasLeftovers), { ...status, completionTimestamp }, scope)
+}
+
+/** Whoever deleted the backup meanwhile wants neither its files nor its operations. */
+async function removeDeleted({ backup, store }: Performance, scope: Scope): Promise<void> {
+  const { clock, log, signal } = scope
+  const { plugins, openSnapshotters } = scope.perform
+  const reason = 'the backup was deleted'
+  await haveSnapshotsDiscarded(backup, scope)
+  await stopStoredOperations(backup, { store, reason, clock, log, plugins, openSnapshotters, signal })
+  await store.deleteBackup(backup.metadata.name ?? '', signal)
+}
+
+/** Somebody asked for the end of a backup that was in progress. */
+class CancelledError extends Error {
+  override readonly name = 'CancelledError'
+  readonly code = 'CANCELLED'
+
+  constructor() {
+    super(cancelledByRequest)
+  }
+}
+
+/** Throws PublishError with a CancelledError when somebody asked for its end, or deleted it, and removes what is in the bucket. */
+async function performUnlessCancelled(work: Performance, scope: Scope) {
+  const { backup, store } = work
+  const key = keyOf(backup)
+  await using cancel = new CancelWatch({
+    clock: scope.clock,
+    isRequested: () => isUnwanted(scope.backups.get(key), backup),
+  })
+  const signal = AbortSignal.any([scope.signal, cancel.signal])
+  try {
+    return await performShowingProgress(work, { ...scope, signal, stopping: scope.signal })
+  } catch (error) {
+    if (scope.signal.aborted || !cancel.signal.aborted) throw error
+    const name = backup.metadata.name ?? ''
+    return await storingOrNothing({ store, name, signal: scope.signal }, () =>
+      Promise.reject(new CancelledError()),
+    )
+  }
+}
+
+function isUnwanted(now: Backup | undefined, begun: Backup): boolean {
+  return now === undefined || isGone(now, begun) || isCancelRequested(now)
+}
+
+function isGone(now: Backup | undefined, before: Backup): boolean {
+  return now?.metadata.uid !== before.metadata.uid
 }
 
 interface Performance {
@@ -177,16 +275,27 @@ interface Performance {
   store: BackupStore
 }
 
-async function performShowingProgress({ backup, prepared, store }: Performance, scope: Scope) {
+async function performShowingProgress(
+  { backup, prepared, store }: Performance,
+  scope: Scope & { stopping: AbortSignal },
+) {
   await using progress = new ProgressPatches<{ itemsBackedUp: number; totalItems: number }>({
     clock: scope.clock,
     everyMs: PROGRESS_MS,
     patch: ({ itemsBackedUp, totalItems }, signal) =>
-      patchBackup(backup, { status: { progress: { itemsBackedUp, totalItems } } }, { ...scope, signal }),
+      patchBackup(
+        backup,
+        { metadata: { uid: backup.metadata.uid }, status: { progress: { itemsBackedUp, totalItems } } },
+        { ...scope, signal },
+      ),
   })
-  const { policies, warnings } = prepared
+  const { policies, warnings, snapshotLocations } = prepared
   return await performBackup(
-    { backup, policies, warnings, store, onProgress: now => progress.report(now) },
+    {
+      ...{ backup, policies, warnings, snapshotLocations, store },
+      onProgress: now => progress.report(now),
+      stopping: scope.stopping,
+    },
     scope.perform,
     scope.signal,
   )
@@ -200,7 +309,11 @@ async function requireFreeName({ metadata }: Backup, store: BackupStore, signal:
 }
 
 /** Even a server that is told to stop says what became of the backup, if it can in a few seconds. */
-async function fail(backup: Backup, error: unknown, scope: Scope): Promise<void> {
+async function fail(
+  backup: Backup,
+  { error, hasLeftovers }: { error: unknown; hasLeftovers: boolean },
+  scope: Scope,
+): Promise<void> {
   const stopped = scope.signal.aborted
   const failureReason = stopped
     ? 'the server was stopped during the backup'
@@ -210,29 +323,62 @@ async function fail(backup: Backup, error: unknown, scope: Scope): Promise<void>
   if (!stopped) scope.log.error({ error, backup: backup.metadata.name }, 'backup failed')
   const completionTimestamp = formatTime(scope.clock.now())
   const signal = stopped ? AbortSignal.timeout(LAST_WORDS_MS) : scope.signal
-  const annotations = {
-    ...backup.metadata.annotations,
-    ...(hasLeftovers(error) && { [leftoversAnnotation]: 'true' }),
-  }
-  const failed = { ...backup, metadata: { ...backup.metadata, annotations } }
+  const { client, log } = scope
+  const { uid = '', namespace = '' } = backup.metadata
+  await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal })
+  const areDiscarded = await haveSnapshotsDiscarded(backup, { ...scope, signal })
+  const failed = withLeftovers(backup, hasLeftovers || !areDiscarded)
   await move(failed, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
 }
 
-function hasLeftovers(error: unknown): boolean {
-  return error instanceof PublishError && error.leftovers
+/** Whether no snapshot of a backup that failed is left. What cannot be deleted now is tried again by who finds its mark. */
+async function haveSnapshotsDiscarded(
+  backup: Backup,
+  { client, log, signal }: Pick<Scope, 'client' | 'log' | 'signal'>,
+): Promise<boolean> {
+  try {
+    await discardSnapshotsOf(backup, { client, log, signal })
+    return true
+  } catch (error) {
+    log.warn({ error, backup: backup.metadata.name }, 'snapshots of a failed backup could not be deleted yet')
+    return false
+  }
 }
 
-/** Moves the backup to another phase, with everything that was filled in. Undefined when it is gone. */
+function withLeftovers(backup: Backup, hasLeftovers: boolean): Backup {
+  if (!hasLeftovers) return backup
+  const annotations = { ...backup.metadata.annotations, [leftoversAnnotation]: 'true' }
+  return { ...backup, metadata: { ...backup.metadata, annotations } }
+}
+
+/** Files, or operations that were begun. Who knows that there are none says so in a PublishError. */
+function mayHaveLeftovers(error: unknown): boolean {
+  return !(error instanceof PublishError) || error.leftovers
+}
+
+/**
+ * Moves the backup out of the phase that it has here, with everything that was filled in. Undefined when it is gone, or moved by another
+ * server. One that is to begin throws a conflict when anything of it has changed.
+ */
 async function move(backup: Backup, status: BackupStatus, scope: Scope): Promise<Backup | undefined> {
-  const { labels, annotations } = backup.metadata
-  const body = {
-    metadata: { labels, annotations },
-    spec: backup.spec,
-    status: { ...backup.status, ...status },
-  }
-  const written = await patchBackup(backup, body, scope)
-  if (written === undefined) return undefined
-  scope.log.info({ backup: backup.metadata.name, ...pick(status) }, 'backup moved')
+  const { labels, annotations, resourceVersion } = backup.metadata
+  const moved = { spec: backup.spec, status: { ...backup.status, ...status } }
+  const { client, backups, signal } = scope
+  const written =
+    status.phase === 'InProgress'
+      ? // One that someone deletes at this moment does not begin.
+        await patchBackup(backup, { metadata: { labels, annotations, resourceVersion }, ...moved }, scope)
+      : await patchInPhase(
+          backup,
+          { kind: BackupKind, body: { metadata: { labels, annotations }, ...moved } },
+          { client, latest: backups, signal },
+        )
+  if (written !== undefined) await tellOfMove(written, status, scope)
+  return written
+}
+
+async function tellOfMove(written: Backup, status: BackupStatus, scope: Scope): Promise<void> {
+  scope.log.info({ backup: written.metadata.name, ...pick(status) }, 'backup moved')
   const { client, clock, log, signal } = scope
   const type = status.phase === 'Failed' || status.phase === 'FailedValidation' ? 'Warning' : 'Normal'
   const message = status.failureReason ?? status.validationErrors?.join('; ') ?? `Backup is ${status.phase}`
@@ -240,7 +386,6 @@ async function move(backup: Backup, status: BackupStatus, scope: Scope): Promise
     { about: written, type, reason: `Backup${status.phase}`, message },
     { client, clock, log, signal },
   )
-  return written
 }
 
 function pick({ phase, failureReason, validationErrors, warnings, errors }: BackupStatus): object {

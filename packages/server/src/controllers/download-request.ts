@@ -148,7 +148,7 @@ async function linkTo(
   await options.beforeLink?.(file, signal)
   await using opened = await openLocation(location, ports, signal)
   const store = createBackupStore({ location: opened, clock: options.clock, random: options.random })
-  return store.signedUrl(file, LINK_LIFETIME_MS / 1000, signal)
+  return await store.signedUrl(file, LINK_LIFETIME_MS / 1000, signal)
 }
 
 interface Reading {

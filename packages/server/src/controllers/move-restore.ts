@@ -29,13 +29,23 @@ export async function moveRestore(
   status: RestoreStatus,
   scope: MoveScope,
 ): Promise<Restore | undefined> {
+  const moved = await patchStatus(restore, status, scope)
+  if (moved !== undefined) await tellOfMove(moved, status, scope)
+  return moved
+}
+
+/** Changes the status of a restore that has the phase that it has here, and tells nobody. Otherwise as moving. */
+export function patchStatus(
+  restore: Restore,
+  status: RestoreStatus,
+  scope: MoveScope,
+): Promise<Restore | undefined> {
   const body = [
+    { op: 'test', path: '/metadata/uid', value: restore.metadata.uid },
     { op: 'test', path: '/status/phase', value: restore.status?.phase },
     { op: 'add', path: '/status', value: { ...restore.status, ...status } },
   ]
-  const moved = await patchIfSame(restore, body, scope)
-  if (moved !== undefined) await tellOfMove(moved, status, scope)
-  return moved
+  return patchIfSame(restore, body, scope)
 }
 
 /** For as long as a move is repeated that the API server does not take: work of hours would be lost with it. */
@@ -62,7 +72,8 @@ async function patchIfSame(
 
 async function hasMoved(restore: Restore, scope: MoveScope): Promise<boolean> {
   const now = await readRestore(restore, scope)
-  return now === undefined || now.status?.phase !== restore.status?.phase
+  if (now?.metadata.uid !== restore.metadata.uid) return true
+  return now?.status?.phase !== restore.status?.phase
 }
 
 function readRestore({ metadata }: Restore, { client, signal }: MoveScope) {

@@ -1,4 +1,11 @@
-import type { Clock, KubeClient, KubeObject, Logger, ResourceType } from '@lateen/kube'
+import {
+  builtInKind,
+  type Clock,
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+} from '@lateen/kube'
 
 interface CoreEvent extends KubeObject {
   involvedObject: object
@@ -11,13 +18,7 @@ interface CoreEvent extends KubeObject {
   source: { component: string }
 }
 
-const EventKind: ResourceType<CoreEvent> = {
-  group: '',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  namespaced: true,
-}
+const EventKind = builtInKind<CoreEvent>('Event')
 
 // The API server refuses longer ones.
 const longestMessage = 1024
@@ -38,7 +39,7 @@ export interface EventPorts {
   signal: AbortSignal
 }
 
-/** Records an event. It is a courtesy: when it cannot be stored, that is logged and nothing else happens. */
+/** Records an event. It is a courtesy: when it cannot be stored, that is logged, as a warning where a right is missing, and nothing else happens. */
 export async function recordEvent(
   { about, type, reason, message }: RecordedEvent,
   { client, clock, log, signal }: EventPorts,
@@ -68,6 +69,9 @@ export async function recordEvent(
   try {
     await client.resource(EventKind, namespace).create(event, { signal })
   } catch (error) {
-    if (!signal.aborted) log.debug({ err: error, reason }, 'an event could not be recorded')
+    if (signal.aborted) return
+    const fields = { err: error, reason }
+    if (isForbidden(error)) log.warn(fields, 'an event could not be recorded')
+    else log.debug(fields, 'an event could not be recorded')
   }
 }

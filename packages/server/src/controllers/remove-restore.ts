@@ -1,14 +1,14 @@
 import { finalizerNames, parseTime, type Restore } from '@lateen/api'
 import { isObjectStoreError } from '@lateen/plugin'
 import { createBackupStore } from '../backup-store/backup-store.ts'
-import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { openLocation } from '../backup-store/open-location.ts'
+import { journalOwnerOf } from '../restore/settle-operations.ts'
 import { locationOfBackup } from './location-of-backup.ts'
 import { type MoveScope, patchRestore } from './move-restore.ts'
 import { recordEvent } from './record-event.ts'
+import { type StopOperationsScope, stopRestoreOperations } from './stop-restore-operations.ts'
 
-export interface RemoveScope extends MoveScope {
-  random: () => number
-  ports: LocationPorts
+export interface RemoveScope extends MoveScope, StopOperationsScope {
   /** For how long a deletion waits for a store that does not answer. */
   patienceMs: number
 }
@@ -26,11 +26,12 @@ export function keptForFiles({ metadata }: Restore): string[] {
 }
 
 /**
- * Removes the files of a restore that is being deleted, then lets the object go. Where backup, location or bucket do not exist there is
+ * Stops what a restore that is being deleted waits for, removes its files, then lets the object go. Where backup, location or bucket do not exist there is
  * nothing to remove; a store that fails is tried again for as long as patience lasts. Throws while that is so.
  */
 export async function removeRestore(restore: Restore, scope: RemoveScope): Promise<void> {
   try {
+    await stopRestoreOperations(restore, 'the restore was deleted', scope)
     await removeFiles(restore, scope)
   } catch (error) {
     scope.signal.throwIfAborted()
@@ -44,7 +45,8 @@ export async function removeRestore(restore: Restore, scope: RemoveScope): Promi
   scope.log.info({ restore: restore.metadata.name }, 'restore removed')
 }
 
-async function removeFiles({ metadata, spec }: Restore, scope: RemoveScope): Promise<void> {
+async function removeFiles(restore: Restore, scope: RemoveScope): Promise<void> {
+  const { metadata, spec } = restore
   const { clock, random, ports, signal, log } = scope
   const { name = '', namespace } = metadata
   const backup = spec.backupName ?? ''
@@ -56,7 +58,9 @@ async function removeFiles({ metadata, spec }: Restore, scope: RemoveScope): Pro
   }
   try {
     await using opened = await openLocation(location, ports, signal)
-    await createBackupStore({ location: opened, clock, random }).deleteRestore(name, signal)
+    const store = createBackupStore({ location: opened, clock, random })
+    await store.deleteSegments(journalOwnerOf(restore), signal)
+    await store.deleteRestore(name, signal)
   } catch (error) {
     if (!isObjectStoreError(error, 'NO_BUCKET')) throw error
     log.info({ restore: name, error }, 'the files of a restore have gone with their bucket')

@@ -1,4 +1,4 @@
-import { formatTime, type Restore, type RestoreStatus } from '@lateen/api'
+import { formatTime, isCancelRequested, type Restore, type RestoreStatus } from '@lateen/api'
 import {
   type Clock,
   type ControllerOptions,
@@ -12,6 +12,7 @@ import {
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import { type Finalized, finalizeRestore } from '../restore/finalize/finalize-restore.ts'
+import type { BusyKeys } from './busy-keys.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { locationOfBackup } from './location-of-backup.ts'
 import { moveRestore } from './move-restore.ts'
@@ -25,8 +26,8 @@ export interface RestoreFinalizerOptions {
   ports: LocationPorts
   /** How long a restore waits for its volumes, and for a store that does not answer. */
   resourceTimeoutMs: number
-  /** Keys of the restores that are being finalized; whoever deletes their files looks here first. */
-  finalizing: Set<string>
+  /** Keys of the restores that are worked on; whoever deletes their files looks here first. */
+  busy: BusyKeys
 }
 
 /** Whether a restore waits for its end. */
@@ -59,21 +60,18 @@ const CONCURRENCY = 8
  * next.
  */
 export function restoreFinalizerController(options: RestoreFinalizerOptions): ControllerOptions {
-  const { informer, restores, clock, finalizing } = options
+  const { informer, restores, clock, busy } = options
   /** When a restore could not be finalized for the first time. */
   const failing = new Map<string, number>()
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
     const restore = restores.get(key)
     if (restore === undefined || !isFinalizing(restore)) return done()
-    finalizing.add(key)
-    try {
+    await busy.during(key, async () => {
       const added = await finalizeOrGiveUp(restore, { ...options, ...context, key })
       failing.delete(key)
       await moveRestore(restore, finalizedStatus(restore, added, clock.now()), { ...options, ...context })
-    } finally {
-      finalizing.delete(key)
-    }
+    })
     return done()
   }
 
@@ -110,6 +108,7 @@ async function finalize(restore: Restore, scope: Scope): Promise<Finalized> {
     const now = restores.get(key)
     return now !== undefined && isFinalizing(now)
   }
-  const ports = { client, clock, log, store, timeoutMs: scope.resourceTimeoutMs, isWanted }
-  return finalizeRestore(restore, ports, signal)
+  const isCancelled = () => isCancelRequested(restores.get(key) ?? restore)
+  const ports = { client, clock, log, store, timeoutMs: scope.resourceTimeoutMs, isWanted, isCancelled }
+  return await finalizeRestore(restore, ports, signal)
 }

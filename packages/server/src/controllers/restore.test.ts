@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { finalizerNames, type ObjectMeta, type Restore, RestoreKind, type RestorePhase } from '@lateen/api'
+import {
+  cancelAnnotation,
+  finalizerNames,
+  type ObjectMeta,
+  type Restore,
+  RestoreKind,
+  type RestorePhase,
+} from '@lateen/api'
 import { keptForFiles } from './remove-restore.ts'
 import { nextStep } from './restore.ts'
 import { finalizedStatus, isFinalizing } from './restore-finalizer.ts'
@@ -19,6 +26,20 @@ describe('The step of a restore', () => {
     assert.deepEqual(nextStep(restoreIn('New'), false), { type: 'start' })
     assert.deepEqual(nextStep(restoreIn('InProgress'), false), { type: 'fail-interrupted' })
     assert.deepEqual(nextStep(restoreIn('InProgress'), true), { type: 'ignore' })
+  })
+
+  it('is to cancel one that has not begun, and not to begin it', () => {
+    const annotations = { [cancelAnnotation]: 'true' }
+    assert.deepEqual(nextStep(restoreIn(undefined, { annotations }), false), { type: 'cancel' })
+    assert.deepEqual(nextStep(restoreIn('New', { annotations }), false), { type: 'cancel' })
+    const no = { [cancelAnnotation]: 'false' }
+    assert.deepEqual(nextStep(restoreIn('New', { annotations: no }), false), { type: 'start' })
+  })
+
+  it('is to stop what a failed one has left going', () => {
+    const annotations = { 'lateen.dev/leftovers': 'true' }
+    assert.deepEqual(nextStep(restoreIn('Failed', { annotations }), false), { type: 'stop-leftovers' })
+    assert.deepEqual(nextStep(restoreIn('Completed', { annotations }), false), { type: 'ignore' })
   })
 
   it('is none in every other phase', () => {

@@ -1,4 +1,10 @@
-import { formatTime, type Restore, type RestoreStatus } from '@lateen/api'
+import {
+  cancelledByRequest,
+  formatTime,
+  isCancelRequested,
+  type Restore,
+  type RestoreStatus,
+} from '@lateen/api'
 import {
   again,
   type Clock,
@@ -6,12 +12,15 @@ import {
   done,
   type Informer,
   type KubeClient,
+  keyOf,
   type Outcome,
   type ReconcileContext,
   watching,
 } from '@lateen/kube'
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import type { RestoreOperation } from '../operations/restore-operation.ts'
+import type { WaitingOperations } from '../operations/waiting-operations.ts'
 import { type ObservedRestore, observeRestore } from '../restore/observe-facts.ts'
 import { type PerformRestorePorts, performRestore, phaseAfterRestoring } from '../restore/perform-restore.ts'
 import {
@@ -19,6 +28,11 @@ import {
   prepareRestore,
   type RestoreDefaults,
 } from '../restore/prepare/prepare-restore.ts'
+import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
+import type { BusyKeys } from './busy-keys.ts'
+import { CancelWatch } from './cancel-watch.ts'
+import { leftoversAnnotation } from './fail-interrupted.ts'
+import { failInterruptedRestore, stopLeftovers } from './fail-interrupted-restore.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { moveRestore, patchRestore, tellOfMove } from './move-restore.ts'
 import { ProgressPatches } from './progress-patches.ts'
@@ -38,14 +52,20 @@ export interface RestoreControllerOptions {
   defaults: RestoreDefaults
   /** How long the deletion of a restore waits for a store that does not answer. */
   removalPatienceMs: number
-  /** Keys of the restores that the finalizer works on. */
-  finalizing: ReadonlySet<string>
+  /** Keys of the restores that others work on. */
+  busy: Pick<BusyKeys, 'has'>
+  /** Operations of restores that wait for them. */
+  waiting: WaitingOperations<RestoreOperation>
 }
 
 export type RestoreStep =
   | { type: 'start' }
+  /** It has not begun, and nobody wants it any more. */
+  | { type: 'cancel' }
   /** In progress, but not here: whoever did it is gone. */
   | { type: 'fail-interrupted' }
+  /** It failed, and what it had begun could not be stopped yet. */
+  | { type: 'stop-leftovers' }
   /** It is being deleted, and its files are still there. */
   | { type: 'remove' }
   | { type: 'ignore' }
@@ -59,9 +79,13 @@ export function nextStep(restore: Restore | undefined, running: boolean): Restor
   switch (restore.status?.phase) {
     case undefined:
     case 'New':
-      return { type: 'start' }
+      return { type: isCancelRequested(restore) ? 'cancel' : 'start' }
     case 'InProgress':
       return { type: 'fail-interrupted' }
+    case 'Failed':
+      return restore.metadata.annotations?.[leftoversAnnotation] === undefined
+        ? { type: 'ignore' }
+        : { type: 'stop-leftovers' }
     default:
       return { type: 'ignore' }
   }
@@ -79,17 +103,14 @@ const MOST_RESTORES = 4
 /** Restores that are looked at: more than run, so that deletions do not wait for those. */
 const CONCURRENCY = 16
 
-/** Velero's own words, which people search for. */
-const interrupted = 'found a restore with status "InProgress" during the server starting, mark it as "Failed"'
-
 /** Restores backups, several at once as long as they do not touch the same namespaces. */
 export function restoreController(options: RestoreControllerOptions): ControllerOptions {
-  const { informer, restores, clock, finalizing } = options
+  const { informer, restores, clock, busy, perform } = options
   const running = new Map<string, Restore>()
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
     const restore = restores.get(key)
-    const scope = { ...options, ...context }
+    const scope = { ...options, ...context, plugins: perform.plugins }
     const step = nextStep(restore, running.has(key))
     if (restore === undefined) return done()
     switch (step.type) {
@@ -102,17 +123,23 @@ export function restoreController(options: RestoreControllerOptions): Controller
           running.delete(key)
         }
         return done()
-      case 'fail-interrupted': {
+      case 'cancel': {
         const completionTimestamp = formatTime(clock.now())
-        await moveRestore(
+        await leaveNew(
           restore,
-          { phase: 'Failed', failureReason: interrupted, completionTimestamp },
+          { phase: 'Failed', failureReason: cancelledByRequest, completionTimestamp },
           scope,
         )
         return done()
       }
+      case 'fail-interrupted':
+        await failInterruptedRestore(restore, scope)
+        return done()
+      case 'stop-leftovers':
+        await stopLeftovers(restore, scope)
+        return done()
       case 'remove':
-        if (finalizing.has(key)) return again({ afterMs: WAIT_MS })
+        if (busy.has(key)) return again({ afterMs: WAIT_MS })
         await removeRestore(restore, { ...scope, patienceMs: options.removalPatienceMs })
         return done()
       case 'ignore':
@@ -168,17 +195,42 @@ async function performAndMove(
         { ...scope, signal: abort },
       ),
   })
+  await using cancelled = new CancelWatch({
+    clock,
+    isRequested: () => isCancelRequested(scope.restores.get(keyOf(restore)) ?? restore),
+  })
   const { modifiers } = observed
-  const request = { restore, backup, policies, modifiers, store }
+  const request = { restore, backup, policies, modifiers, store, cancel: cancelled.signal }
   const performed = await performRestore(
     { ...request, onProgress: now => progress.report(now) },
-    scope.perform,
+    { ...scope.perform, waiting: scope.waiting },
     signal,
   )
   await progress[Symbol.asyncDispose]()
   const phase = phaseAfterRestoring(performed)
   const ended = phase === 'Failed' && { completionTimestamp: formatTime(clock.now()) }
-  await moveRestore(restore, { ...performed.status, phase, ...ended }, scope)
+  if (ended) await stopMoves(restore, scope, signal)
+  await moveAtLast(restore, { ...performed.status, phase, ...ended }, scope)
+}
+
+/** Nobody waits for them any more. */
+async function stopMoves(
+  { metadata }: Restore,
+  { client, log }: Pick<Scope, 'client' | 'log'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uid = '', namespace = '' } = metadata
+  await cancelMovesIfPossible({ of: 'restore', uid }, { client, log, namespace, signal })
+}
+
+/** The work is done: a server that is told to stop now still says so. */
+async function moveAtLast(restore: Restore, status: RestoreStatus, scope: Scope): Promise<void> {
+  try {
+    await moveRestore(restore, status, scope)
+  } catch (error) {
+    if (!scope.signal.aborted) throw error
+    await moveRestore(restore, status, { ...scope, signal: AbortSignal.timeout(LAST_WORDS_MS) })
+  }
 }
 
 /** Even a server that is told to stop says what became of the restore, if it can in a few seconds. */
@@ -189,6 +241,7 @@ async function fail(restore: Restore, error: unknown, scope: Scope): Promise<voi
   if (!stopped) scope.log.error({ error, restore: restore.metadata.name }, 'restore failed')
   const completionTimestamp = formatTime(scope.clock.now())
   const signal = stopped ? AbortSignal.timeout(LAST_WORDS_MS) : scope.signal
+  await stopMoves(restore, scope, signal)
   await moveRestore(restore, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
 }
 

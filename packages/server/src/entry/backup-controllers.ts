@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { BackupKind, DownloadRequestKind, RestoreKind } from '@lateen/api'
+import { DataDownloadKind, DataUploadKind, DownloadRequestKind, RestoreKind } from '@lateen/api'
 import {
   type Clock,
   type ControllerOptions,
@@ -14,22 +14,32 @@ import { observeNamespaces } from '../backup/observe-facts.ts'
 import type { PerformPorts } from '../backup/perform-backup.ts'
 import { namespacesOf } from '../backup/scope/overlap.ts'
 import type { LocationPorts } from '../backup-store/open-location.ts'
-import { builtInBackupActions } from '../builtin-actions/built-in-backup-actions.ts'
-import { builtInRestoreActions } from '../builtin-actions/restore/built-in-restore-actions.ts'
-import { initRestoreHookAction } from '../builtin-actions/restore/init-restore-hook-action.ts'
 import { backupController } from '../controllers/backup.ts'
 import { backupFinalizerController } from '../controllers/backup-finalizer.ts'
+import { backupOperationsController } from '../controllers/backup-operations.ts'
 import { backupQueueController, type ConflictTest } from '../controllers/backup-queue.ts'
+import { BusyKeys, keepingBusy } from '../controllers/busy-keys.ts'
 import { downloadRequestController } from '../controllers/download-request.ts'
+import { endedMoves } from '../controllers/ended-moves.ts'
 import { LatestObjects } from '../controllers/latest-objects.ts'
 import { restoreController } from '../controllers/restore.ts'
 import { restoreFinalizerController } from '../controllers/restore-finalizer.ts'
+import { restoreOperationsController } from '../controllers/restore-operations.ts'
+import { restoredSnapshotsController } from '../controllers/restored-snapshots.ts'
+import { csiFeature } from '../csi/csi-served.ts'
+import type { RestoreOperation } from '../operations/restore-operation.ts'
+import { WaitingOperations } from '../operations/waiting-operations.ts'
+import type { PluginSessions } from '../plugin-host/plugin-session.ts'
 import type { PerformRestorePorts } from '../restore/perform-restore.ts'
 import { RequestGate } from '../restore/sink/request-gate.ts'
-import { noVolumeRestore } from '../restore/volumes/volume-restore.ts'
+import { noVolumeRestore, type PodVolumeRestores } from '../restore/volumes/volume-restore.ts'
+import { createPodVolumeBackups } from '../volumes/pod-volume-backups.ts'
+import { PodVolumeRestoresOf, type PodVolumeRestoresOptions } from '../volumes/pod-volume-restores.ts'
+import type { OpenSnapshotters } from '../volumes/snapshotters.ts'
 import { type BlockWorkers, createBlockWorkers } from '../workers/block-workers.ts'
 import type { ServerOptions } from './server-options.ts'
 import { createServerScratch, processIsAlive } from './server-scratch.ts'
+import type { WatchedBackups } from './watched-backups.ts'
 
 /** What the controllers of backups are made from. */
 export interface BackupWiring {
@@ -40,6 +50,7 @@ export interface BackupWiring {
   log: Logger
   options: ServerOptions
   ports: LocationPorts
+  watched: WatchedBackups
 }
 
 /** The workers and scratch of a server's backups. Disposing waits for the work under way. */
@@ -49,13 +60,16 @@ export interface BackupEngine extends AsyncDisposable {
 }
 
 export interface EngineWiring extends Pick<BackupWiring, 'client' | 'clock' | 'log' | 'options'> {
+  plugins: PluginSessions
+  /** Absent: there are no native snapshots. */
+  openSnapshotters?: OpenSnapshotters | undefined
   /** Repeats nothing by itself, for requests that have a gate before them. By default the client. */
   gatedClient?: KubeClient
 }
 
 /** Makes scratch and starts the workers, which all backups share. Throws what the file system throws. */
 export async function createBackupEngine(
-  { client, gatedClient = client, clock, log, options }: EngineWiring,
+  { client, gatedClient = client, clock, log, options, plugins, openSnapshotters }: EngineWiring,
   workers: BlockWorkers = createBlockWorkers({ count: options.itemBlockWorkerCount }),
 ): Promise<BackupEngine> {
   const scratch = await createServerScratch({
@@ -64,7 +78,11 @@ export async function createBackupEngine(
     isAlive: processIsAlive,
   })
   const features = new Set(options.features)
-  const apiGroupVersions = features.has('EnableAPIGroupVersions')
+  const moving = {
+    ...{ client, clock, namespace: options.namespace },
+    timeoutMs: options.fsBackupTimeout,
+    resourceTimeoutMs: options.backupDefaults.resourceTimeout,
+  }
   const perform: PerformPorts = {
     client,
     clock,
@@ -72,10 +90,12 @@ export async function createBackupEngine(
     scratch: scratch.folder,
     workers,
     volumes: {
-      podVolumes: { unavailable: 'file system backup is not available in this server yet' },
-      snapshots: { unavailable: 'native snapshots are not available in this server yet' },
+      podVolumes: { unavailable: 'file system backup is not available without a server' },
+      snapshots: { unavailable: 'native snapshots are not available without a server' },
     },
-    actions: async () => builtInBackupActions({ client, apiGroupVersions }),
+    plugins,
+    openSnapshotters,
+    openPodVolumes: ({ backup, log: own }) => createPodVolumeBackups({ ...moving, backup, log: own }),
     features,
     pageSize: options.clientPageSize,
     logLevel:
@@ -86,13 +106,11 @@ export async function createBackupEngine(
     ...perform,
     gatedClient,
     gate: new RequestGate({ clock, most: workers.count }),
-    volumes: noVolumeRestore,
-    actions: () =>
-      builtInRestoreActions({
-        client,
-        namespace: options.namespace,
-        others: [initRestoreHookAction({ newUid: randomUUID })],
-      }),
+    volumes: {
+      ...noVolumeRestore,
+      csi: features.has(csiFeature) ? { available: true } : { unavailable: 'CSI snapshots are switched off' },
+    },
+    openPodVolumes: ({ restore, log: own }) => podVolumeRestores({ ...moving, restore, log: own }),
     newUid: randomUUID,
     priorities: options.restorePriorities,
     timeouts: {
@@ -110,12 +128,20 @@ export async function createBackupEngine(
   }
 }
 
+function podVolumeRestores(options: PodVolumeRestoresOptions): PodVolumeRestores {
+  const restores = new PodVolumeRestoresOf(options)
+  return {
+    begin: ({ backup, ...pod }, signal) =>
+      restores.begin({ ...pod, location: backup.spec.storageLocation ?? '' }, signal),
+    finish: signal => restores.finish(signal),
+  }
+}
+
 /** Every controller that has to do with taking and restoring backups, and with handing out their files. */
 export function backupControllers(wiring: BackupWiring, engine: BackupEngine): ControllerOptions[] {
   const { manager, client, clock, random, options, ports } = wiring
   const { namespace, concurrentBackups } = options
-  const informer = manager.informer(BackupKind, { namespace, transform: withoutManagedFields })
-  const backups = new LatestObjects(informer)
+  const { informer, backups, busy } = wiring.watched
   const requests = manager.informer(DownloadRequestKind, { namespace })
   const shared = { client, informer, backups, clock, random, ports }
   return [
@@ -126,14 +152,24 @@ export function backupControllers(wiring: BackupWiring, engine: BackupEngine): C
       concurrentBackups,
       conflictsNow: signal => conflictsIn(client, signal),
     }),
-    backupController({
-      ...shared,
-      namespace,
-      concurrentBackups,
-      perform: engine.perform,
-      defaults: options.backupDefaults,
-    }),
-    backupFinalizerController(shared),
+    ...[
+      backupController({
+        ...shared,
+        namespace,
+        concurrentBackups,
+        perform: engine.perform,
+        defaults: options.backupDefaults,
+      }),
+      backupOperationsController({
+        ...{ ...shared, perform: engine.perform, waiting: new WaitingOperations() },
+        everyMs: options.itemOperationSyncFrequency,
+        moves: endedMoves(manager.informer(DataUploadKind, { namespace })),
+      }),
+      backupFinalizerController({
+        ...{ ...shared, perform: engine.perform },
+        resourceTimeoutMs: options.backupDefaults.resourceTimeout,
+      }),
+    ].map(controller => keepingBusy(controller, busy)),
     downloadRequestController({ client, informer: requests, clock, random, ports }),
     ...restoreControllers(wiring, engine),
   ]
@@ -146,7 +182,9 @@ function restoreControllers(
   const { namespace, backupDefaults } = options
   const informer = manager.informer(RestoreKind, { namespace, transform: withoutManagedFields })
   const shared = { client, informer, restores: new LatestObjects(informer), clock, random, ports }
-  const finalizing = new Set<string>()
+  const { plugins } = performRestore
+  const waiting = new WaitingOperations<RestoreOperation>()
+  const busy = new BusyKeys()
   const { resourceTimeout } = backupDefaults
   return [
     restoreController({
@@ -155,9 +193,16 @@ function restoreControllers(
       perform: performRestore,
       defaults: backupDefaults,
       removalPatienceMs: resourceTimeout,
-      finalizing,
+      waiting,
+      busy,
     }),
-    restoreFinalizerController({ ...shared, resourceTimeoutMs: resourceTimeout, finalizing }),
+    restoreOperationsController({
+      ...{ ...shared, plugins, waiting, busy },
+      everyMs: options.itemOperationSyncFrequency,
+      moves: endedMoves(manager.informer(DataDownloadKind, { namespace })),
+    }),
+    restoreFinalizerController({ ...shared, resourceTimeoutMs: resourceTimeout, busy }),
+    restoredSnapshotsController({ ...shared, namespace, busy }),
   ]
 }
 

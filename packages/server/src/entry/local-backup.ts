@@ -14,9 +14,11 @@ import { observeCluster } from '../backup/observe-facts.ts'
 import { performBackup, phaseAfterWork } from '../backup/perform-backup.ts'
 import { type PreparedBackup, prepareBackup } from '../backup/prepare/prepare-backup.ts'
 import type { BackupStore } from '../backup-store/backup-store.ts'
+import { createPluginRegistry } from '../plugin-host/plugin-registry.ts'
 import { createBackupEngine } from './backup-controllers.ts'
+import { builtInPlugins } from './built-in-plugins.ts'
 import { localLocation, openLocalFolder, temporaryFolder } from './local-folder.ts'
-import { serverDefaults } from './server-options.ts'
+import { featuresOf, serverDefaults } from './server-options.ts'
 
 /** A backup that is taken from here, without a server. */
 export interface LocalBackupOptions {
@@ -78,9 +80,11 @@ export async function runLocalBackup(
   await using place = await openLocalFolder(options.folder, { clock, create: true, accessMode: 'ReadWrite' })
   await requireFreeName(backup, place.store, { folder: options.folder, signal })
   await using scratch = await temporaryFolder()
-  const features = options.features ?? []
+  // Nobody would wait for snapshots; with the feature on, that is what the volume info says.
+  const features = featuresOf({ features: options.features ?? [], csiSnapshots: true })
   const serverOptions = { ...serverDefaults, scratchFolder: scratch.folder, features }
-  await using engine = await createBackupEngine({ client, clock, log, options: serverOptions })
+  const plugins = createPluginRegistry({ builtIns: () => builtInPlugins({ client, options: serverOptions }) })
+  await using engine = await createBackupEngine({ client, clock, log, options: serverOptions, plugins })
   const { policies, warnings } = prepared
   const { onProgress } = options
   const performed = await performBackup(

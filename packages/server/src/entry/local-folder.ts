@@ -36,6 +36,7 @@ export async function openLocalFolder(
     clock,
     randomName: () => randomBytes(8).toString('hex'),
     downloads: createSignedDownloads({ signingKey: randomBytes(32), clock, publicUrl: noLinks }),
+    anyFolder: true,
   })
   const parent = path.dirname(path.resolve(folder))
   const config = { path: parent, bucket, prefix: '', ...(create && { createBucket: 'true' }) }

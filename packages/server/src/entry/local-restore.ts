@@ -18,6 +18,7 @@ import {
   silentLogger,
   systemClock,
 } from '@lateen/kube'
+import { createPluginRegistry } from '../plugin-host/plugin-registry.ts'
 import type { Results } from '../report/report.ts'
 import { type ObservedRestore, observeRestoreOf } from '../restore/observe-facts.ts'
 import { performRestore, phaseAfterRestoring } from '../restore/perform-restore.ts'
@@ -25,6 +26,7 @@ import { newestBackup } from '../restore/prepare/choose-backup.ts'
 import { type PreparedRestore, prepareRestore } from '../restore/prepare/prepare-restore.ts'
 import type { RestoreProgress } from '../restore/restore-request.ts'
 import { createBackupEngine } from './backup-controllers.ts'
+import { builtInPlugins } from './built-in-plugins.ts'
 import { type LocalFolder, localLocation, openLocalFolder, temporaryFolder } from './local-folder.ts'
 import { serverDefaults } from './server-options.ts'
 
@@ -99,7 +101,15 @@ export async function runLocalRestore(
   const { namespace } = restore.metadata
   await using scratch = await temporaryFolder()
   const serverOptions = { ...serverDefaults, namespace, scratchFolder: scratch.folder, features }
-  await using engine = await createBackupEngine({ client, gatedClient, clock, log, options: serverOptions })
+  const plugins = createPluginRegistry({ builtIns: () => builtInPlugins({ client, options: serverOptions }) })
+  await using engine = await createBackupEngine({
+    client,
+    gatedClient,
+    clock,
+    log,
+    options: serverOptions,
+    plugins,
+  })
   const performed = await performRestore(
     {
       restore: { ...restore, status: { startTimestamp: formatTime(clock.now()) } },

@@ -8,6 +8,7 @@ import {
 } from '@lateen/api'
 import { type Clock, type KubeClient, silentLogger } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
+import { csiRestoreActions } from '../builtin-actions/csi/csi-restore-actions.ts'
 import { builtInRestoreActions } from '../builtin-actions/restore/built-in-restore-actions.ts'
 import { initRestoreHookAction } from '../builtin-actions/restore/init-restore-hook-action.ts'
 import { createSecretMask, type SecretMask, showSecrets } from '../diff/mask-secrets.ts'
@@ -22,10 +23,12 @@ import { type PlanRequest, planRestore } from '../restore/plan/plan-restore.ts'
 import type { PlannedItem } from '../restore/plan/planned-item.ts'
 import { prepareRestore } from '../restore/prepare/prepare-restore.ts'
 import type { RestoreProgress } from '../restore/restore-request.ts'
-import { noVolumeRestore } from '../restore/volumes/volume-restore.ts'
+import { noVolumeRestore, type VolumeRestore } from '../restore/volumes/volume-restore.ts'
+import { createDataDownloads } from '../volumes/data-downloads.ts'
 import type { NativeSnapshot } from '../volumes/volume-backup.ts'
 import type { VolumeInfo } from '../volumes/volume-info.ts'
 import { createBlockWorkers } from '../workers/block-workers.ts'
+import { doNotWaitForPodVolumes, waitForPodVolumes } from './built-in-plugins.ts'
 import { temporaryFolder } from './local-folder.ts'
 import { type LocalSource, localBackups, openLocalBackups, prepareLocalRestore } from './local-restore.ts'
 import { serverDefaults } from './server-options.ts'
@@ -104,6 +107,17 @@ export class RestorePlanError extends Error {
   }
 }
 
+/** A server makes volumes from native snapshots, and has node agents write files into others; a plan does not get so far. */
+const volumesOfServer: VolumeRestore = {
+  ...noVolumeRestore,
+  csi: { available: true },
+  snapshots: { restore: () => Promise.reject(new TypeError('a plan makes no volumes')) },
+  podVolumes: {
+    begin: () => Promise.reject(new TypeError('a plan restores no files')),
+    finish: async () => ({ errors: [], volumeInfo: [] }),
+  },
+}
+
 /** Enough to keep an API server busy, and few enough for one that others use. */
 const workerCount = 8
 
@@ -120,15 +134,28 @@ export async function openRestorePlan(options: RestorePlanOptions, signal: Abort
   const stream = source.files.contents(source.backup)
   await using archive = await openBackupArchive({ stream, scratch, signal })
   await using workers = createBlockWorkers({ count: workerCount })
+  const ofServer = 'files' in options.source
+  const hooks = initRestoreHookAction({ newUid: randomUUID })
   const ports = {
     ...{ client, clock, scratch, archive, workers, onProgress },
     log: silentLogger,
     actions: builtInRestoreActions({
       client,
       namespace,
-      others: [initRestoreHookAction({ newUid: randomUUID })],
+      others: [
+        hooks,
+        ...(ofServer
+          ? [
+              waitForPodVolumes({ client, namespace }),
+              ...csiRestoreActions({
+                ...{ client, writes: false },
+                downloads: createDataDownloads({ client, writes: false }),
+              }),
+            ]
+          : [doNotWaitForPodVolumes]),
+      ],
     }),
-    volumes: noVolumeRestore,
+    volumes: ofServer ? volumesOfServer : noVolumeRestore,
     newUid: randomUUID,
   }
   const plan = undo.use(await planRestore(request, ports, signal))

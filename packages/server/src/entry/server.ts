@@ -1,45 +1,64 @@
 import { randomBytes } from 'node:crypto'
 import { hostname, tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { BackupStorageLocationKind, ServerStatusRequestKind } from '@lateen/api'
 import {
   createKubeClient,
   createManager,
+  type Fence,
   type KubeClient,
   type Logger,
   loadKubeConfig,
   type Manager,
-  type ManagerOptions,
   systemClock,
 } from '@lateen/kube'
 import { ObjectStoreError } from '@lateen/plugin'
+import type { ResticSettings } from '@lateen/repo/unified'
 import { createCredentialFiles } from '../backup-store/credential-files.ts'
 import type { LocationPorts } from '../backup-store/open-location.ts'
 import { secretReader } from '../backup-store/read-secret-key.ts'
 import { backupStorageLocationController, withSpec } from '../controllers/backup-storage-location.ts'
 import { serverStatusRequestController } from '../controllers/server-status-request.ts'
+import { renderLeader } from '../metrics/leader-gauge.ts'
 import { createLocationStatusGauge } from '../metrics/location-status-gauge.ts'
+import { observeProcess } from '../metrics/process-metrics.ts'
 import { defaultAwsTimeouts } from '../object-store/aws-client.ts'
-import {
-  builtInObjectStores,
-  createObjectStoreRegistry,
-  type ObjectStoreRegistry,
-} from '../object-store/registry.ts'
+import { builtInObjectStores } from '../object-store/registry.ts'
 import {
   createSignedDownloads,
   DOWNLOAD_PATH,
   type SignedDownloads,
 } from '../object-store/signed-downloads.ts'
+import { fencedPlugins } from '../plugin-host/fenced-plugins.ts'
+import { createPluginRegistry, type PluginRegistry } from '../plugin-host/plugin-registry.ts'
+import { findRestic } from '../restic/find-restic.ts'
+import { createDataUploads } from '../volumes/data-uploads.ts'
+import { snapshotterOpener } from '../volumes/snapshotters.ts'
 import { type BackupEngine, backupControllers, createBackupEngine } from './backup-controllers.ts'
+import { builtInPlugins } from './built-in-plugins.ts'
+import { claimCredentialFolder } from './credential-folder.ts'
+import { openExternalPlugins } from './external-plugins.ts'
 import { growHeapSlowly } from './grow-heap-slowly.ts'
+import { checkLease, openLeadership, runAsLeader } from './leadership.ts'
+import { lifecycleControllers } from './lifecycle-controllers.ts'
 import { createLog } from './log.ts'
-import { checkServerOptions, parseListenAddress, type ServerOptions } from './server-options.ts'
+import { predecessorsGone } from './predecessors.ts'
+import { startProfiler } from './profiler.ts'
+import { createServerMetrics, type ServerMetrics } from './server-metrics.ts'
+import {
+  checkServerOptions,
+  controllersOff,
+  featuresOf,
+  parseListenAddress,
+  type ServerOptions,
+} from './server-options.ts'
+import { processIsAlive } from './server-scratch.ts'
 import {
   chooseDefaultLocation,
   requireKinds,
   requireNamespace,
   type StartUpScope,
 } from './start-up-checks.ts'
+import { watchBackups } from './watched-backups.ts'
 
 /** Validations of stores that hang may be cut short; the pod has 30 s to end. */
 const STOP_GRACE_MS = 5_000
@@ -51,17 +70,25 @@ const LEAST_CONNECTIONS = 8
  * Runs the server until the signal aborts, then stops gracefully and resolves. Throws `StartUpError` or
  * `ServerOptionError` when it cannot start, KubeErrors when the API server cannot be reached, and what the manager throws.
  */
-export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
+export async function runServer(given: ServerOptions, signal: AbortSignal): Promise<void> {
   growHeapSlowly()
+  const options = { ...given, features: featuresOf(given) }
   const log = createLog({ level: options.logLevel, format: options.logFormat, out: process.stderr })
   const http = parseListenAddress(options.metricsAddress)
   checkServerOptions(options)
+  checkLease(options.lease)
   const { env } = process
   const config = await loadKubeConfig({ path: options.kubeconfig, context: options.kubecontext, env })
-  const access = { config, log, userAgent: `lateen-server/${options.version}` }
-  await using client = await createKubeClient(access)
+  await using _profiler = await startProfiler(options.profilerAddress ?? '', { log, clock: systemClock })
+  const metrics = createServerMetrics(systemClock)
+  using _process = observeProcess(metrics.registry)
+  const observer = metrics.requests
+  const access = { config, log, observer, userAgent: `lateen-server/${options.version}` }
+  await using leadership = await openLeadership(options, { ...access, randomName })
+  const { fence } = leadership
+  await using client = await createKubeClient({ ...access, fence })
   await using gatedClient = await createKubeClient({
-    ...access,
+    ...{ ...access, fence },
     retry: { attempts: 1 },
     connections: Math.max(LEAST_CONNECTIONS, options.itemBlockWorkerCount),
   })
@@ -71,17 +98,29 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
     'server starting',
   )
 
-  if (!(await isReady(options, scope))) return
+  if (!(await isReady(scope))) return
+  await using external = await openExternalPlugins({ options, log, signal })
+  if (external === undefined) return
 
   const manager = createManager({
     client,
     log,
     stopGraceMs: STOP_GRACE_MS,
     ...(http && { http }),
-    ...electionOf(options),
+    ...leadership.election,
+    beforeLeading: abort =>
+      predecessorsGone({
+        ...{ ...scope, podName: hostname(), elects: options.leaderElection },
+        ...{ clock: systemClock, signal: abort },
+      }),
   })
-  const folder = options.credentialsFolder ?? join(tmpdir(), `lateen-credentials-${randomName()}`)
-  await using credentialFiles = createCredentialFiles(folder, randomName)
+  const credentialFolder = await claimCredentialFolder({
+    parent: options.credentialsFolder ?? tmpdir(),
+    pid: process.pid,
+    begun: Math.trunc(performance.timeOrigin).toString(36),
+    isAlive: processIsAlive,
+  })
+  await using credentialFiles = createCredentialFiles(credentialFolder, randomName)
   const downloads = createSignedDownloads({
     // Links live for minutes and do not survive a restart.
     signingKey: randomBytes(32),
@@ -89,41 +128,55 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
     publicUrl: () => options.downloadUrlBase ?? noDownloadUrl(),
   })
   const readSecretKey = secretReader(client, options.namespace)
-  const objectStores = createObjectStoreRegistry(
-    builtInObjectStores({
-      clock: systemClock,
-      randomName,
-      downloads,
-      env,
-      timeouts: defaultAwsTimeouts,
-      readSecret: (secret, abort) =>
-        readSecretKey({ ...secret, field: 'spec.config.customerKeyEncryptionSecret' }, abort),
-    }),
-  )
-  await using engine = await createBackupEngine({ client, gatedClient, clock: systemClock, log, options })
-  const ports = { objectStores, readSecretKey, credentialFiles }
-  register({ manager, client, options, downloads, log, ports, engine })
-  await manager.run(signal)
+  const stores = builtInObjectStores({
+    clock: systemClock,
+    randomName,
+    downloads,
+    env,
+    fence,
+    timeouts: defaultAwsTimeouts,
+    readSecret: (secret, abort) =>
+      readSecretKey({ ...secret, field: 'spec.config.customerKeyEncryptionSecret' }, abort),
+  })
+  const dataUploads = createDataUploads({ client, clock: systemClock, namespace: options.namespace })
+  const registry = createPluginRegistry({
+    builtIns: () =>
+      builtInPlugins({
+        ...{ client, options, objectStores: stores, podVolumes: true },
+        csi: { clock: systemClock, dataUploads },
+      }),
+    features: options.features,
+    external,
+    log,
+  })
+  const plugins = fencedPlugins(registry, fence)
+  const clock = systemClock
+  const openSnapshotters = snapshotterOpener({
+    client,
+    namespace: options.namespace,
+    readSecretKey,
+    credentialFiles,
+  })
+  await using engine = await createBackupEngine({
+    ...{ client, gatedClient, clock, log, options, plugins, openSnapshotters },
+  })
+  const ports = { objectStores: metrics.stores(plugins.objectStores), readSecretKey, credentialFiles }
+  const restic = await findRestic(env)
+  register({ manager, client, options, downloads, log, ports, engine, plugins, metrics, fence, restic })
+  await runAsLeader(manager, signal, log)
   log.info({}, 'server stopped')
 }
 
 /** Whether the cluster passed the checks at start; false when the signal aborted meanwhile. */
-async function isReady(options: ServerOptions, scope: StartUpScope): Promise<boolean> {
+async function isReady(scope: StartUpScope): Promise<boolean> {
   try {
     await requireNamespace(scope)
     await requireKinds(scope)
-    await chooseDefaultLocation(options.defaultBackupStorageLocation, scope)
     return true
   } catch (error) {
     if (scope.signal.aborted) return false
     throw error
   }
-}
-
-function electionOf({ leaderElection, namespace }: ServerOptions): Pick<ManagerOptions, 'leaderElection'> {
-  if (!leaderElection) return {}
-  const identity = `${hostname()}_${randomName()}`
-  return { leaderElection: { namespace, name: 'lateen-server', identity } }
 }
 
 interface Registration {
@@ -133,46 +186,55 @@ interface Registration {
   downloads: SignedDownloads
   log: Logger
   ports: LocationPorts
+  fence: Fence
   engine: BackupEngine
+  plugins: PluginRegistry
+  metrics: ServerMetrics
+  restic: ResticSettings | undefined
 }
 
-function register({ manager, client, options, downloads, log, ports, engine }: Registration): void {
+function register(registration: Registration): void {
+  const { manager, client, options, downloads, log, ports, engine, plugins, metrics } = registration
   const { namespace } = options
   const clock = systemClock
-  const gauge = createLocationStatusGauge()
-  manager.addMetrics(() => gauge.render())
+  const watched = watchBackups(manager, namespace)
+  const { fence, restic } = registration
+  const wiring = { manager, client, clock, random: Math.random, options, ports, watched, metrics, fence }
+  const { openSnapshotters, scratch } = engine.perform
+  metrics.watch(manager, { namespace, watched, ports, log })
+  manager.addMetrics(() => renderLeader(manager.isLeading))
+  manager.addTask({
+    name: 'default-location',
+    run: abort =>
+      chooseDefaultLocation(options.defaultBackupStorageLocation, { client, namespace, log, signal: abort }),
+  })
   manager.addRoute({
     path: DOWNLOAD_PATH,
     handler: (request, response) => downloads.handle(request, response),
   })
-  manager.addController(
-    backupStorageLocationController({
-      client,
-      informer: manager.informer(BackupStorageLocationKind, { namespace, transform: withSpec }),
-      clock,
-      ports,
-      gauge,
-      validationFrequencyMs: options.storeValidationFrequency,
-      validationTimeoutMs: options.storeValidationTimeout,
-    }),
-  )
+  const locations = backupStorageLocationController({
+    client,
+    informer: manager.informer(BackupStorageLocationKind, { namespace, transform: withSpec }),
+    clock,
+    ports,
+    gauge: createLocationStatusGauge(metrics.velero),
+    validationFrequencyMs: options.storeValidationFrequency,
+    validationTimeoutMs: options.storeValidationTimeout,
+  })
   const optional = [
     serverStatusRequestController({
       client,
       informer: manager.informer(ServerStatusRequestKind, { namespace }),
       clock,
       serverVersion: options.version,
-      plugins: () => installedPlugins(ports.objectStores),
+      plugins: () => plugins.plugins.map(({ kind, name }) => ({ kind, name })),
     }),
-    ...backupControllers({ manager, client, clock, random: Math.random, log, options, ports }, engine),
+    ...backupControllers({ ...wiring, log }, engine),
+    ...lifecycleControllers({ ...wiring, log, plugins, openSnapshotters, scratch, restic }),
   ]
-  for (const controller of optional) {
-    if (!options.disabledControllers.includes(controller.name)) manager.addController(controller)
-  }
-}
-
-function installedPlugins(objectStores: ObjectStoreRegistry): { name: string; kind: string }[] {
-  return objectStores.names.map(name => ({ name, kind: 'ObjectStore' }))
+  const off = controllersOff(options)
+  const wanted = [locations, ...optional.filter(({ name }) => !off.has(name))]
+  for (const controller of wanted) manager.addController(metrics.controller(controller))
 }
 
 function noDownloadUrl(): never {

@@ -5,7 +5,7 @@ import {
   BackupStorageLocationKind,
   type KindDescription,
 } from '@lateen/api'
-import { isNotFound, type KubeClient, type KubeObject, type Logger, type ResourceType } from '@lateen/kube'
+import { builtInKind, isNotFound, type KubeClient, type Logger, type ResourceType } from '@lateen/kube'
 
 /** The cluster is not ready for a server. */
 export class StartUpError extends Error {
@@ -21,13 +21,7 @@ export class StartUpError extends Error {
   }
 }
 
-const NamespaceKind: ResourceType<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
+const NamespaceKind = builtInKind('Namespace')
 
 export interface StartUpScope {
   client: KubeClient
@@ -74,15 +68,22 @@ export function describeKinds(kinds: readonly Pick<KindDescription, 'group' | 'v
     .join(' and ')
 }
 
-/** Makes the location of that name the default, unless there is a default already or no such location. */
+/**
+ * Makes the location of that name the default, unless there is a default already or no such location. For the leader: it changes
+ * something. Returns when the signal aborts. Throws KubeErrors.
+ */
 export async function chooseDefaultLocation(name: string, scope: StartUpScope): Promise<void> {
   if (name === '') return
   const { client, namespace, log, signal } = scope
   const resource = client.resource(BackupStorageLocationKind, namespace)
-  const locations = await resource.list({ signal }).toArray()
-  if (!needsDefault(locations, name)) return
-  await resource.patch(name, { type: 'merge', body: { spec: { default: true } } }, { signal })
-  log.info({ location: name }, 'location made the default')
+  try {
+    const locations = await resource.list({ signal }).toArray()
+    if (!needsDefault(locations, name)) return
+    await resource.patch(name, { type: 'merge', body: { spec: { default: true } } }, { signal })
+    log.info({ location: name }, 'location made the default')
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
 }
 
 /** Whether the named location is to become the default: it exists, and what users chose goes first. */

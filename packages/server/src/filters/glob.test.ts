@@ -64,6 +64,12 @@ describe('compileGlob', () => {
     )
   })
 
+  it('refuses braces that are nested without end, in place of running out of stack', () => {
+    assert.throws(() => compileGlob('{'.repeat(100_000)), InvalidPatternError)
+    assert.ok(compileGlob(`${'{a,'.repeat(100)}b`)('b'))
+    assert.ok(compileGlob('{a,b}'.repeat(1000))('ab'.repeat(500)))
+  })
+
   it('comes to an end for patterns that make backtracking explode', () => {
     const matches = compileGlob(`${'a*'.repeat(100)}b`)
     assert.equal(matches('a'.repeat(253)), false)

@@ -25,6 +25,9 @@ type Part =
   | { kind: 'one'; test: Test }
   | { kind: 'choice'; choices: readonly (readonly Part[])[] }
 
+/** Braces in braces: more than anybody writes, less than what the stack holds. */
+const maxDepth = 100
+
 /**
  * The names that a pattern stands for: `*` is any text, `?` one character, `[abc]` one of these, `[a-c]` one in this range,
  * `[!…]` one that is not, `{a,b}` either pattern, `\` takes the next character as it is. No character separates, so that `*`
@@ -44,6 +47,7 @@ class PatternReader {
   readonly #pattern: string
   readonly #characters: readonly string[]
   #at = 0
+  #depth = 0
 
   constructor(pattern: string) {
     this.#pattern = pattern
@@ -85,8 +89,10 @@ class PatternReader {
   }
 
   #choices(): Part[][] {
+    if (++this.#depth > maxDepth) throw this.#invalid(`braces are nested more than ${maxDepth} deep`)
     const choices = [this.sequence(true)]
     while (this.#characters[this.#at++] === ',') choices.push(this.sequence(true))
+    this.#depth--
     return choices
   }
 

@@ -1,14 +1,14 @@
 import { Writable } from 'node:stream'
 import { goDurationOf } from '@lateen/api'
 import {
+  builtInKind,
   type Clock,
   isNotFound,
   type KubeClient,
   KubeError,
   type KubeObject,
-  type ResourceType,
+  textOf,
 } from '@lateen/kube'
-import { messageOf } from '../item/item-error.ts'
 import type { PodHook } from './pod-hooks.ts'
 
 /** A pod, as far as hooks look at it. */
@@ -20,7 +20,7 @@ interface Pod extends KubeObject {
   }
 }
 
-const podType: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+const podType = builtInKind<Pod>('Pod')
 
 type HookErrorCode =
   | 'HOOK_POD_GONE'
@@ -110,7 +110,7 @@ async function readPod(
     const gone = isNotFound(cause)
     const message = gone
       ? `the pod ${namespace}/${name} no longer exists`
-      : `the pod ${namespace}/${name} cannot be read: ${messageOf(cause)}`
+      : `the pod ${namespace}/${name} cannot be read: ${textOf(cause)}`
     throw new HookError(gone ? 'HOOK_POD_GONE' : 'HOOK_EXEC_FAILED', message, {
       hint: gone ? 'nothing has to be done; its successor is in the next backup' : 'back up again',
       mayHaveActed: false,
@@ -181,7 +181,7 @@ function timedOut({ timeoutMs }: PodHook, container: string): HookError {
 function execFailed(container: string, cause: unknown): HookError {
   return new HookError(
     'HOOK_EXEC_FAILED',
-    `the command cannot be run in container "${container}": ${messageOf(cause)}`,
+    `the command cannot be run in container "${container}": ${textOf(cause)}`,
     {
       hint: 'check that the command exists in the image and that pods/exec is allowed',
       mayHaveActed: !(cause instanceof KubeError) || cause.mayHaveActed,

@@ -31,20 +31,19 @@ interface PlacedAction<Action> extends ResolvedAction<Action> {
   isFor(groupResource: GroupResource, namespace: string): boolean
 }
 
-/** Asks every action once which objects it is for. Throws ActionSelectorError. */
+/** Asks every action once which objects it is for, all at the same time: programs start side by side. Throws ActionSelectorError. */
 export async function resolveActions<Action extends { appliesTo(): Promise<ResourceSelector> }>(
   registered: readonly Registered<Action>[],
   resolve: ResolveResource,
 ): Promise<ActionTable<Action>> {
-  const actions: PlacedAction<Action>[] = []
-  for (const { name, action } of registered) {
+  const ask = async ({ name, action }: Registered<Action>): Promise<PlacedAction<Action>> => {
     try {
-      actions.push({ name, action, ...whereIsFor(await action.appliesTo(), resolve) })
+      return { name, action, ...whereIsFor(await action.appliesTo(), resolve) }
     } catch (error) {
       throw new ActionSelectorError(name, error)
     }
   }
-  return tableOf(actions)
+  return tableOf(await Promise.all(registered.map(ask)))
 }
 
 function whereIsFor(

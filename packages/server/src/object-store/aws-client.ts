@@ -1,10 +1,12 @@
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import { readFile } from 'node:fs/promises'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { HeadBucketCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { fromIni } from '@aws-sdk/credential-provider-ini'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import { type Fence, noFence } from '@lateen/kube'
+import { ObjectStoreError } from '@lateen/plugin'
 import type { AwsConfig } from './aws-config.ts'
+import { FencedHttpAgent, FencedHttpsAgent } from './fenced-agents.ts'
 
 export interface AwsTimeouts {
   /** For a connection to come up, TLS included. */
@@ -21,6 +23,8 @@ export interface AwsEnvironment {
   timeouts: AwsTimeouts
   /** For AWS_SHARED_CREDENTIALS_FILE, AWS_REGION and proxy settings. */
   env: Readonly<Record<string, string | undefined>>
+  /** Asked about every change, right before its first byte. Default: none. */
+  fence?: Fence
 }
 
 /** The client that requests go through, and the one that signs URLs for others to use. */
@@ -40,6 +44,7 @@ export async function openAwsClients(
   environment: AwsEnvironment,
   signal?: AbortSignal,
 ): Promise<AwsClients> {
+  if (config.credentialsFile !== undefined) await refusePrograms(config.credentialsFile)
   const base = clientConfig(config, environment)
   const region = config.region ?? (await regionFor(config, { base, environment, signal }))
   const client = new S3Client({ ...base, ...endpointOf(config.s3Url), region })
@@ -61,7 +66,7 @@ function endpointOf(url: string | undefined): S3ClientConfig {
   return url === undefined ? {} : { endpoint: url }
 }
 
-function clientConfig(config: AwsConfig, { timeouts, env }: AwsEnvironment): S3ClientConfig {
+function clientConfig(config: AwsConfig, { timeouts, env, fence = noFence }: AwsEnvironment): S3ClientConfig {
   const proxyEnv = proxySettings(env)
   return {
     credentials: credentialsOf(config, env),
@@ -74,13 +79,16 @@ function clientConfig(config: AwsConfig, { timeouts, env }: AwsEnvironment): S3C
     requestHandler: {
       connectionTimeout: timeouts.connectMs,
       socketTimeout: timeouts.idleMs,
-      httpAgent: new HttpAgent({ keepAlive: true, proxyEnv }),
-      httpsAgent: new HttpsAgent({
-        keepAlive: true,
-        proxyEnv,
-        secureContext: secureContextOf(config),
-        rejectUnauthorized: !config.insecureSkipTlsVerify,
-      }),
+      httpAgent: new FencedHttpAgent({ keepAlive: true, proxyEnv }, fence),
+      httpsAgent: new FencedHttpsAgent(
+        {
+          keepAlive: true,
+          proxyEnv,
+          secureContext: secureContextOf(config),
+          rejectUnauthorized: !config.insecureSkipTlsVerify,
+        },
+        fence,
+      ),
     },
   }
 }
@@ -102,6 +110,19 @@ function credentialsOf(
   if (file === undefined || file === '') return defaultProvider(profile)
   // One file serves as credentials and as configuration, so that it may assume roles.
   return fromIni({ profile: 'default', ...profile, filepath: file, configFilepath: file, ignoreCache: true })
+}
+
+/**
+ * The file comes from a secret, and those who may write secrets may not therefore run programs in the server. The server's own file, which
+ * its environment names, may. Throws INVALID_CONFIG.
+ */
+async function refusePrograms(file: string): Promise<void> {
+  const text = await readFile(file, 'utf8')
+  if (!/^[^\S\n]*credential_process[^\S\n]*=/m.test(text)) return
+  throw new ObjectStoreError('INVALID_CONFIG', {
+    reason: 'the credentials of the location name a credential_process, which would run in the server',
+    hint: "Put keys into the secret, or give the program to the server's own credentials file",
+  })
 }
 
 function secureContextOf({ caCert }: AwsConfig): ReturnType<typeof createSecureContext> {

@@ -113,6 +113,11 @@ describe('parseAwsConfig', () => {
     refuses({ checksumAlgorithm: 'MD5' }, 'config.checksumAlgorithm is "MD5"', 'SHA256')
   })
 
+  it('reads the longest CA certificate that fits into an object at once', () => {
+    // As a regular expression it took time in proportion to the square of the length: half a minute for this one.
+    refuses({ caCert: '-----BEGIN CERTIFICATE-----'.repeat(55_000) }, 'cannot be read')
+  })
+
   it('refuses a CA certificate that is not PEM, damaged or cut', () => {
     const damaged = certificate.replace(/\n[^-\n]{10}/, '\n!!!!!!!!!!')
     for (const caCert of ['TUlJ', damaged, `${certificate}\n${damaged}`, certificate.slice(0, 200)]) {

@@ -99,18 +99,31 @@ function flag(config: ObjectStoreConfig, key: string): boolean {
   throw invalid(`config.${key} is ${JSON.stringify(value)}`, 'Set it to "true" or "false"')
 }
 
-const pemCertificate = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+const begin = '-----BEGIN CERTIFICATE-----'
+const end = '-----END CERTIFICATE-----'
 
 function caCertOf(config: ObjectStoreConfig): string | undefined {
   const pem = optional(config, 'caCert')
   if (pem === undefined) return undefined
-  const certificates = pem.match(pemCertificate) ?? []
+  const certificates = certificatesIn(pem)
   // TLS would silently leave out what it cannot read.
   if (certificates.length > 0 && certificates.every(isCertificate)) return pem
   throw invalid(
     'the CA certificate of the location cannot be read',
     'It must be whole certificates in PEM format; in spec.objectStorage.caCert that text is base64-encoded once',
   )
+}
+
+/** Everything between a beginning and the next end, where the next beginning is searched for. */
+function certificatesIn(pem: string): string[] {
+  const found: string[] = []
+  for (let from = pem.indexOf(begin); from >= 0; ) {
+    const to = pem.indexOf(end, from)
+    if (to < 0) break
+    found.push(pem.slice(from, to + end.length))
+    from = pem.indexOf(begin, to)
+  }
+  return found
 }
 
 function isCertificate(pem: string): boolean {

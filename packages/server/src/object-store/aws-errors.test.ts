@@ -60,6 +60,11 @@ describe('awsError', () => {
     assert.doesNotMatch(awsError(named('AccessDenied'), target).message, /123|10:00/)
   })
 
+  it('repeats the beginning of what the other side says, however much that is', () => {
+    const talkative = Object.assign(new Error('m'.repeat(1 << 20)), { name: 'n'.repeat(1 << 20) })
+    assert.ok(awsError(talkative, target).message.length < 1000)
+  })
+
   it('passes its own errors through', () => {
     const error = new ObjectStoreError('FULL', { reason: 'r' })
     assert.equal(awsError(error, target), error)

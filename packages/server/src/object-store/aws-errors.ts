@@ -196,7 +196,7 @@ export function awsError(error: unknown, target: RequestTarget): ObjectStoreErro
   const meaning = named ?? meaningOfStatus(status, target)
   if (meaning === undefined) {
     return new ObjectStoreError('UNKNOWN', {
-      reason: `${bucketAt(target)} cannot be used: ${names[0] ?? 'Error'}: ${firstLine(message)}`,
+      reason: `${bucketAt(target)} cannot be used: ${clipped(names[0] ?? 'Error')}: ${firstLine(message)}`,
       cause: error,
     })
   }
@@ -232,5 +232,10 @@ function traitsOf(error: unknown): Traits {
 }
 
 function firstLine(message: string): string {
-  return (message.split('\n', 1)[0] ?? '').replace(/\.$/, '')
+  return clipped(message.split('\n', 1)[0] ?? '').replace(/\.$/, '')
+}
+
+/** What the other side says becomes part of the location: it may be anybody who listens at the address. */
+function clipped(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -67,6 +67,35 @@ async function failsWith(code: ObjectStoreErrorCode, action: Promise<unknown>, s
 }
 
 const listing = (store: AwsStore) => Array.fromAsync(store.listObjects({ bucket: 'b', prefix: '' }))
+
+describe('credentials that name a program', () => {
+  const named = async (file: string, mark: string) => {
+    const answer = '{"Version":1,"AccessKeyId":"id","SecretAccessKey":"secret"}'
+    const program = join(folder, `${file}.sh`)
+    await writeFile(program, `#!/bin/sh\ntouch ${mark}\necho '${answer}'\n`, { mode: 0o755 })
+    await writeFile(join(folder, file), `[default]\n  credential_process = ${program}\n`)
+    return join(folder, file)
+  }
+  const config = { bucket: 'b', region: 'us-east-1', s3Url: 'http://127.0.0.1:1', s3ForcePathStyle: 'true' }
+  const noSecret = async () => assert.fail('no secret was to be read')
+
+  it('do not run it when they come from the secret of a location', async () => {
+    const mark = join(folder, 'ran')
+    const store = new AwsStore({ timeouts, env: {}, readSecret: noSecret })
+    const init = store.init({ config: { ...config, credentialsFile: await named('of-secret', mark) } })
+    await failsWith('INVALID_CONFIG', init, /credential_process, which would run in the server/)
+    await assert.rejects(access(mark))
+  })
+
+  it('run it when they are the ones of the server', async () => {
+    const mark = join(folder, 'ran-for-server')
+    const env = { AWS_SHARED_CREDENTIALS_FILE: await named('of-server', mark) }
+    const store = new AwsStore({ timeouts, env, readSecret: noSecret })
+    await store.init({ config })
+    await assert.rejects(store.objectExists({ bucket: 'b', key: 'k' }), { code: 'UNREACHABLE' })
+    await access(mark)
+  })
+})
 
 describe('the aws store, when the endpoint misbehaves', () => {
   it('reports one that never answers as TIMEOUT', async () => {

@@ -11,6 +11,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { FencedError } from '@lateen/kube'
 import {
   type InitOptions,
   isObjectStoreError,
@@ -96,14 +97,25 @@ export class AwsStore implements ObjectStore {
     })
   }
 
-  async objectExists({ bucket, key, signal }: KeyOptions): Promise<boolean> {
+  async objectExists(options: KeyOptions): Promise<boolean> {
+    return (await this.#head(options)) !== undefined
+  }
+
+  async objectSize(options: KeyOptions): Promise<number | undefined> {
+    return (await this.#head(options))?.ContentLength
+  }
+
+  async #head({
+    bucket,
+    key,
+    signal,
+  }: KeyOptions): Promise<{ ContentLength?: number | undefined } | undefined> {
     try {
-      await this.#calling({ bucket, key, signal }, ({ client, customerKey }) =>
+      return await this.#calling({ bucket, key, signal }, ({ client, customerKey }) =>
         client.send(new HeadObjectCommand({ Bucket: bucket, Key: key, ...customerKey }), abortBy(signal)),
       )
-      return true
     } catch (error) {
-      if (isObjectStoreError(error, 'NOT_FOUND')) return false
+      if (isObjectStoreError(error, 'NOT_FOUND')) return undefined
       throw error
     }
   }
@@ -179,6 +191,7 @@ export class AwsStore implements ObjectStore {
     try {
       return await call(opened)
     } catch (error) {
+      if (error instanceof FencedError) throw error
       signal?.throwIfAborted()
       throw awsError(error, { endpoint: endpointName(opened.config), bucket, key })
     }

@@ -9,6 +9,8 @@ export interface FilesystemConfig {
   /** How clients reach this server's downloads, if not by its own idea of that. */
   publicUrl: string | undefined
   bucket: string
+  /** Of the location, within the bucket. */
+  prefix: string
   /** Whether to make the bucket's folder when it is missing. */
   createBucket: boolean
 }
@@ -39,6 +41,7 @@ export function parseFilesystemConfig(config: ObjectStoreConfig): FilesystemConf
     path,
     publicUrl: publicUrlOf(config),
     bucket: config.bucket ?? '',
+    prefix: config.prefix ?? '',
     createBucket: createBucket === 'true',
   }
 }
@@ -50,5 +53,23 @@ function publicUrlOf(config: ObjectStoreConfig): string | undefined {
   throw new ObjectStoreError('INVALID_CONFIG', {
     reason: `config.publicUrl ${JSON.stringify(url)} is not an http:// or https:// URL`,
     hint: "Set it to the URL under which clients reach the server's HTTP address",
+  })
+}
+
+/** Folders of the system and of the server itself: tokens, certificates, devices, programs that it runs. */
+const systemFolders = [
+  ...['/proc', '/sys', '/dev', '/etc', '/run', '/var/run', '/boot', '/root'],
+  ...['/bin', '/sbin', '/lib', '/lib64', '/usr', '/credentials', '/plugins', '/scratch'],
+  // Where node agents have the volumes of all pods.
+  ...['/host_pods', '/var/lib/kubelet'],
+]
+
+/** Throws INVALID_CONFIG for a folder that holds no backups, whoever may write locations says so. Takes a path without links. */
+export function refuseSystemFolder(folder: string): void {
+  const system = systemFolders.find(each => folder === each || folder.startsWith(`${each}/`))
+  if (system === undefined) return
+  throw new ObjectStoreError('INVALID_CONFIG', {
+    reason: `${folder} is a folder of the system, where no location may be`,
+    hint: 'Mount a volume of its own for backups, such as at /backups, and set config.path to that',
   })
 }

@@ -58,6 +58,29 @@ describe('the filesystem store', () => {
   })
   after(() => rm(path, { recursive: true }))
 
+  const systemFolders = [
+    { path: '/', bucket: 'etc', prefix: '' },
+    { path: '/etc', bucket: 'ssl', prefix: '' },
+    { path: '/proc', bucket: 'self', prefix: '' },
+    { path: '/', bucket: 'var', prefix: 'run/secrets/kubernetes.io/serviceaccount' },
+    { path: '/tmp/../proc/self', bucket: 'fd', prefix: '' },
+    { path: '/proc/self/root', bucket: 'etc', prefix: '' },
+  ]
+  for (const config of systemFolders) {
+    it(`refuses ${config.path} with the bucket ${config.bucket} and ${config.prefix || 'no prefix'}`, () =>
+      assert.rejects(newStore().init({ config, accessMode: 'ReadOnly' }), {
+        code: 'INVALID_CONFIG',
+        message: /is a folder of the system, where no location may be/,
+      }))
+  }
+
+  it('refuses a path that leads to a system folder by a link', async () => {
+    await symlink('/etc', join(path, 'innocent'))
+    await assert.rejects(newStore().init({ config: { path: join(path, 'innocent'), bucket: 'ssl' } }), {
+      code: 'INVALID_CONFIG',
+    })
+  })
+
   async function root(name: string): Promise<string> {
     const folder = join(path, name)
     await mkdir(join(folder, 'b'), { recursive: true })

@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import type { Clock } from '@lateen/kube'
+import { type Clock, type Fence, FencedError, noFence } from '@lateen/kube'
 import {
   type BucketOptions,
   type InitOptions,
@@ -26,7 +26,7 @@ import {
   type SignedUrlOptions,
 } from '@lateen/plugin'
 import { readBody } from './body.ts'
-import { type FilesystemConfig, parseFilesystemConfig } from './filesystem-config.ts'
+import { type FilesystemConfig, parseFilesystemConfig, refuseSystemFolder } from './filesystem-config.ts'
 import { errnoOf, filesystemError } from './filesystem-errors.ts'
 import {
   findPath,
@@ -48,6 +48,10 @@ export interface FilesystemStoreOptions {
   randomName: () => string
   /** Serves the links that this store signs. */
   downloads: SignedDownloads
+  /** Whether folders of the system will do, too: for a user who names a folder of their own machine. */
+  anyFolder?: boolean
+  /** Asked before an object takes its place. Default: none. */
+  fence?: Fence
 }
 
 /** An unfinished put is taken for dead after this long without a byte. */
@@ -73,8 +77,11 @@ export class FilesystemStore implements ObjectStore {
     signal?.throwIfAborted()
     this.#config = parseFilesystemConfig(config)
     this.#root = await openRoot(this.#config.path)
+    const { bucket, prefix } = this.#config
+    if (this.#options.anyFolder !== true) {
+      for (const below of ['', bucket, `${bucket}/${prefix}`]) refuseSystemFolder(join(this.#root, below))
+    }
     this.#options.downloads.addSource(this.#sourceName(), object => this.#openForDownload(object))
-    const { bucket } = this.#config
     if (bucket === '') return
     if (this.#config.createBucket) await this.#createBucket(bucket)
     const folder = await this.#bucketFolder({ bucket })
@@ -91,19 +98,27 @@ export class FilesystemStore implements ObjectStore {
       await makePath(folder, [...INCOMING.split('/'), 'x'])
       await writeDurably(incoming, readBody(body, signal))
       signal?.throwIfAborted()
+      const { fence = noFence } = this.#options
+      fence.check(`put ${key}`)
       await publish({ incoming, folder, segments })
     } catch (error) {
       await unlink(incoming).catch(() => undefined)
+      if (error instanceof FencedError) throw error
       throw filesystemError(error, 'write', target)
     }
   }
 
   async objectExists(options: KeyOptions): Promise<boolean> {
+    return (await this.objectSize(options)) !== undefined
+  }
+
+  async objectSize(options: KeyOptions): Promise<number | undefined> {
     const segments = safeSegments(options.key)
     const folder = await this.#bucketFolder(options)
     try {
       const path = await findPath(folder, segments)
-      return path !== undefined && (await lookAt(path))?.isFile() === true
+      const found = path === undefined ? undefined : await lookAt(path)
+      return found?.isFile() === true ? Number(found.size) : undefined
     } catch (error) {
       throw filesystemError(error, 'read', join(folder, ...segments))
     }

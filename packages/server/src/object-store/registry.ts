@@ -1,4 +1,4 @@
-import { type ObjectStore, ObjectStoreError, type ObjectStoreFactory } from '@lateen/plugin'
+import type { ObjectStore, ObjectStoreFactory } from '@lateen/plugin'
 import { AwsStore, type AwsStoreOptions } from './aws.ts'
 import { FilesystemStore, type FilesystemStoreOptions } from './filesystem.ts'
 
@@ -8,30 +8,6 @@ export interface ObjectStoreRegistry {
   readonly names: readonly string[]
   /** A store that is not initialised yet. Throws INVALID_CONFIG for an unknown provider, naming the known ones. */
   create(provider: string): ObjectStore
-}
-
-/** A bare word means `velero.io/` and that word. */
-export function qualifiedProviderName(provider: string): string {
-  return provider.includes('/') ? provider : `velero.io/${provider}`
-}
-
-/** A registry of the given factories, by full name. */
-export function createObjectStoreRegistry(
-  factories: Readonly<Record<string, ObjectStoreFactory>>,
-): ObjectStoreRegistry {
-  const byName = new Map(Object.entries(factories))
-  const names = [...byName.keys()].sort((a, b) => (a < b ? -1 : 1))
-  return {
-    names,
-    create(provider) {
-      const factory = byName.get(qualifiedProviderName(provider))
-      if (factory !== undefined) return factory()
-      throw new ObjectStoreError('INVALID_CONFIG', {
-        reason: `no object store is named ${JSON.stringify(provider)}`,
-        hint: `Set spec.provider to one of ${names.join(', ')}, or install the plugin that brings it`,
-      })
-    },
-  }
 }
 
 /** The stores that need no plugin. */

@@ -15,7 +15,10 @@ export interface BackupOperation {
   spec: {
     backupName: string
     backupUID: string
+    /** The name that the action, or the snapshotter, is registered with. */
     backupItemAction: string
+    /** Set for a native snapshot: the location whose snapshotter took it. Velero passes over this key. */
+    volumeSnapshotLocation?: string
     resourceIdentifier: StoredIdentifier
     operationID: string
     postOperationItems: StoredIdentifier[] | null
@@ -30,18 +33,21 @@ export interface BegunOperation {
   item: ResourceIdentifier
   operationId: string
   postOperationItems?: readonly ResourceIdentifier[] | undefined
+  /** Of a native snapshot. */
+  volumeSnapshotLocation?: string | undefined
   /** Milliseconds since 1970. */
   now: number
 }
 
 /** The record of an operation that has just begun. */
 export function newOperation(begun: BegunOperation): BackupOperation {
-  const { backup, action, item, operationId, postOperationItems = [], now } = begun
+  const { backup, action, item, operationId, postOperationItems = [], volumeSnapshotLocation, now } = begun
   return {
     spec: {
       backupName: backup.metadata.name ?? '',
       backupUID: backup.metadata.uid ?? '',
       backupItemAction: action,
+      ...(volumeSnapshotLocation !== undefined && { volumeSnapshotLocation }),
       resourceIdentifier: stored(item),
       operationID: operationId,
       postOperationItems: postOperationItems.length === 0 ? null : postOperationItems.map(stored),

@@ -84,6 +84,24 @@ describe('polling operations', () => {
     )
   })
 
+  it('tells of the first failure at once when it is asked to, and leaves the others for the next time', async () => {
+    const { all } = ports({ b: { type: 'refused', reason: 'gone' } })
+    const asking: OperationPorts<ItemOperation> = {
+      ...all,
+      ask: (operation, abort) =>
+        operation.spec.operationID === 'b'
+          ? all.ask(operation, abort)
+          : new Promise((_, reject) => abort.addEventListener('abort', () => reject(abort.reason))),
+    }
+    const operations = [operation('a'), operation('b'), operation('c')]
+    const polled = await pollOperations(operations, asking, { ...options, endAtFailure: true })
+    assert.deepEqual(
+      polled.operations.map(({ status }) => status.phase),
+      ['New', 'Failed', 'New'],
+    )
+    assert.deepEqual([polled.failed, polled.unfinished], [1, 2])
+  })
+
   it('has no more questions under way than it may', async () => {
     let under = 0
     let most = 0

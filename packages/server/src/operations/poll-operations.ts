@@ -22,25 +22,33 @@ export interface PollOptions {
   timeoutMs: number
   /** How many are asked about at once. */
   atOnce: number
+  /** Whether the first failure is to be known before all others have been asked about. */
+  endAtFailure?: boolean
 }
 
 /** How all operations stand. */
-export interface PolledOperations<Operation> {
+export interface PolledOperations<Operation> extends OperationCounts {
   operations: Operation[]
   /** Something is different from before. */
   changed: boolean
   /** Those that have failed just now. */
   failures: { operation: Operation; error: string }[]
+}
+
+export interface OperationCounts {
   completed: number
   failed: number
   unfinished: number
 }
 
-/** Asks about every operation that has not ended, and stops those whose time is over. Throws the signal's reason. */
+/**
+ * Asks about every operation that has not ended, and stops those whose time is over. With `endAtFailure`, the first one that has failed
+ * ends this at once: the others stay as they were until the next time. Throws the signal's reason.
+ */
 export async function pollOperations<Operation extends ItemOperation>(
   operations: readonly Operation[],
   ports: OperationPorts<Operation>,
-  { timeoutMs, atOnce, signal }: PollOptions & { signal: AbortSignal },
+  { timeoutMs, atOnce, endAtFailure = false, signal }: PollOptions & { signal: AbortSignal },
 ): Promise<PolledOperations<Operation>> {
   const polled: PolledOperations<Operation> = {
     operations: [...operations],
@@ -50,36 +58,45 @@ export async function pollOperations<Operation extends ItemOperation>(
     failed: 0,
     unfinished: 0,
   }
-  const waiting = operations.flatMap((operation, at) => (hasEnded(operation.status) ? [] : [at]))
-  let next = 0
+  const waiting = [...operations.entries()].filter(([, { status }]) => !hasEnded(status)).values()
+  const over = new AbortController()
+  const asking = AbortSignal.any([signal, over.signal])
+  /** Undefined when it was not to be waited for. */
+  const ask = (operation: Operation) =>
+    ports.ask(operation, asking).catch((error: unknown) => {
+      if (signal.aborted || !over.signal.aborted) throw error
+    })
+  const settle = async (at: number, operation: Operation, answer: Answer) => {
+    const after = afterAsking({ status: operation.status, answer, now: ports.now(), timeoutMs })
+    if (after.timedOut) await ports.cancel(operation, signal)
+    const moved = { ...operation, status: after.status }
+    polled.operations[at] = moved
+    polled.changed ||= !sameStatus(operation.status, after.status)
+    if (after.failure === undefined) return
+    polled.failures.push({ operation: moved, error: after.failure })
+    if (endAtFailure) over.abort()
+  }
   const askOn = async () => {
-    for (let at = waiting[next++]; at !== undefined; at = waiting[next++]) {
-      const operation = operations[at]
-      if (operation === undefined) continue
-      const answer = await ports.ask(operation, signal)
-      const after = afterAsking({ status: operation.status, answer, now: ports.now(), timeoutMs })
-      if (after.timedOut) await ports.cancel(operation, signal)
-      const moved = { ...operation, status: after.status }
-      polled.operations[at] = moved
-      polled.changed ||= !sameStatus(operation.status, after.status)
-      if (after.failure !== undefined) polled.failures.push({ operation: moved, error: after.failure })
+    // All take from the same.
+    for (const [at, operation] of waiting) {
+      const answer = await ask(operation)
+      if (answer !== undefined) await settle(at, operation, answer)
+      if (over.signal.aborted) return
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, askOn))
-  return { ...polled, ...countsOf(polled.operations) }
+  await Promise.all(Array.from({ length: Math.min(atOnce, operations.length) }, askOn))
+  return { ...polled, ...countOperations(polled.operations) }
 }
 
-function countsOf(operations: readonly ItemOperation[]): {
-  completed: number
-  failed: number
-  unfinished: number
-} {
+/** How many have ended, in which way, and how many have not. */
+export function countOperations(operations: readonly ItemOperation[]): OperationCounts {
   const completed = operations.filter(({ status }) => status.phase === 'Completed').length
   const failed = operations.filter(({ status }) => status.phase === 'Failed').length
   return { completed, failed, unfinished: operations.length - completed - failed }
 }
 
-function sameStatus(one: OperationStatus, other: OperationStatus): boolean {
+/** Whether nothing is different. */
+export function sameStatus(one: OperationStatus, other: OperationStatus): boolean {
   const names = Object.keys({ ...one, ...other }) as (keyof OperationStatus)[]
   return names.every(name => one[name] === other[name])
 }

@@ -1,3 +1,4 @@
+import { textOf } from '@lateen/kube'
 import type { ResultList } from './report.ts'
 
 /** What a line of the log says about itself. */
@@ -63,5 +64,5 @@ export function resultText({ fields, message }: ReportedLine): string {
 
 /** What an error says, without its stack. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return textOf(error)
 }

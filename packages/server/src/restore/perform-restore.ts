@@ -1,15 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import path from 'node:path'
-import type { Backup, HookStatus, PodVolumeBackup, Restore, RestorePhase, RestoreStatus } from '@lateen/api'
+import {
+  type Backup,
+  cancelledByRequest,
+  type HookStatus,
+  type PodVolumeBackup,
+  type Restore,
+  type RestorePhase,
+  type RestoreStatus,
+} from '@lateen/api'
 import type { Clock, KubeClient, Logger } from '@lateen/kube'
-import type { ActionItem, Registered, RestoreItemAction } from '@lateen/plugin'
+import type { ActionItem } from '@lateen/plugin'
 import type { BackupStore } from '../backup-store/backup-store.ts'
-import type { BackupFile, RestoreFile } from '../backup-store/bucket-layout.ts'
+import type { BackupFile } from '../backup-store/bucket-layout.ts'
 import type { ResourcePolicies } from '../filters/policies/resource-policies.ts'
+import { type BegunOperations, createOperationJournal } from '../operations/operation-journal.ts'
+import { restoreOperationPorts } from '../operations/plugin-answers.ts'
+import type { RestoreOperation } from '../operations/restore-operation.ts'
+import type { WaitingOperations } from '../operations/waiting-operations.ts'
+import type { PluginSession, PluginSessions } from '../plugin-host/plugin-session.ts'
 import { createBackupLog } from '../report/backup-log.ts'
 import type { LogLevel } from '../report/log-line.ts'
 import type { BackupLog } from '../report/report.ts'
-import { scratchError } from '../scratch/scratch-error.ts'
+import { createScratchFolder } from '../scratch/scratch-folder.ts'
+import type { OpenSnapshotters } from '../volumes/snapshotters.ts'
 import type { NativeSnapshot } from '../volumes/volume-backup.ts'
 import type { VolumeInfo } from '../volumes/volume-info.ts'
 import type { BlockWorkers } from '../workers/block-workers.ts'
@@ -17,14 +29,23 @@ import type { BackupArchive } from './archive/backup-archive.ts'
 import { openBackupArchive } from './archive/open-backup-archive.ts'
 import { mergeResults } from './hooks/merge-results.ts'
 import { RestoreExecHooks } from './hooks/restore-exec-hooks.ts'
+import { RestoreReport } from './items/restore-report.ts'
 import { applyModifiers } from './modifiers/apply-modifiers.ts'
 import type { ResourceModifiers } from './modifiers/resource-modifiers.ts'
 import type { Priorities } from './order/priorities.ts'
 import type { RestoreOutcome, RestoreProgress, RestoreTimeouts } from './restore-request.ts'
 import { runRestore } from './run-restore.ts'
+import {
+  journalOwnerOf,
+  type SettledOperations,
+  settleOperations,
+  stopOperations,
+} from './settle-operations.ts'
 import { createClusterSink } from './sink/cluster-sink.ts'
 import type { RequestGate } from './sink/request-gate.ts'
-import type { BackedUpVolumes, VolumeRestore } from './volumes/volume-restore.ts'
+import { storeRestoreFiles } from './store-restore-files.ts'
+import { createSnapshotRestores } from './volumes/native-snapshot-restores.ts'
+import type { BackedUpVolumes, PodVolumeRestores, VolumeRestore } from './volumes/volume-restore.ts'
 
 /** What restores are performed with; the same for all of one server. */
 export interface PerformRestorePorts {
@@ -39,14 +60,19 @@ export interface PerformRestorePorts {
   scratch: string
   workers: BlockWorkers
   volumes: VolumeRestore
-  /** Made anew for each restore. */
-  actions(): readonly Registered<RestoreItemAction>[]
+  plugins: PluginSessions
+  /** For native snapshots, in place of those of `volumes`. Absent: there are no snapshot locations. */
+  openSnapshotters?: OpenSnapshotters | undefined
+  /** For file system backups, in place of those of `volumes`. Absent: there are no node agents. */
+  openPodVolumes?: ((of: { restore: Restore; log: Logger }) => PodVolumeRestores) | undefined
   newUid(): string
   priorities: Priorities
   timeouts: RestoreTimeouts
   features: ReadonlySet<string>
   logLevel: LogLevel
   logFormat: 'text' | 'json'
+  /** Takes the operations that go on. Without it they are in their file alone. */
+  waiting?: WaitingOperations<RestoreOperation>
 }
 
 /** One restore to perform. */
@@ -57,6 +83,8 @@ export interface PerformRestoreRequest {
   modifiers?: ResourceModifiers | undefined
   /** Where the backup is, and where the restore's files go. */
   store: BackupStore
+  /** Aborts when somebody asks for the end of the restore. */
+  cancel?: AbortSignal | undefined
   onProgress?(progress: RestoreProgress): void
 }
 
@@ -68,10 +96,13 @@ export interface PerformedRestore {
   unfinishedOperations: number
 }
 
+/** How long a server that is told to stop may take to stop what its restore has begun. */
+const LAST_WORDS_MS = 4_000
+
 /**
- * Restores a backup and stores log, results and lists. A restore that broke off is told by `failureReason`; what it did until then is in its log. Throws
- * ScratchError and the signal's reason. Leaves nothing in scratch. Files that cannot be stored are a line in the server's log:
- * what was restored is restored.
+ * Restores a backup and stores log, results and lists. A restore that broke off is told by `failureReason`, and so is one that was
+ * cancelled: what it did until then is in its log, and the operations that it had begun are stopped. Throws ScratchError and the signal's
+ * reason. Leaves nothing in scratch. Files that cannot be stored are a line in the server's log: what was restored is restored.
  */
 export async function performRestore(
   request: PerformRestoreRequest,
@@ -79,7 +110,7 @@ export async function performRestore(
   signal: AbortSignal,
 ): Promise<PerformedRestore> {
   const { restore } = request
-  await using scratch = await createScratch(ports.scratch)
+  await using scratch = await createScratchFolder(ports.scratch, 'restore')
   await using log = await createBackupLog({
     scratch: scratch.folder,
     level: ports.logLevel,
@@ -88,9 +119,42 @@ export async function performRestore(
     fields: { restore: `${restore.metadata.namespace}/${restore.metadata.name}` },
     also: ports.log,
   })
-  const run = await runUntilItBreaks({ request, ports, log, scratch: scratch.folder }, signal)
-  await storeFiles(run.outcome, { request, ports, log, signal })
-  return { status: statusOf(run), unfinishedOperations: run.outcome?.operations.length ?? 0 }
+  await using plugins = ports.plugins.open({ log, signal })
+  const report = new RestoreReport(log)
+  const begun = journalOf({ request, report }, signal)
+  const scope: RunScope = { request, ports, log, plugins, scratch: scratch.folder, report, begun }
+  try {
+    const run = await runUntilItBreaks(scope, signal)
+    const settled = await settle(run, scope, signal)
+    await storeRestoreFiles({ ...scope, outcome: run.outcome, settled }, signal)
+    return { status: statusOf({ run, settled, report }), unfinishedOperations: settled.unfinished }
+  } catch (error) {
+    if (signal.aborted) await stopInLastWords(scope)
+    throw error
+  }
+}
+
+/**
+ * A bucket that cannot be written to can be restored from all the same. Then a server that dies leaves operations behind that nobody
+ * stops, which is said once.
+ */
+function journalOf(
+  { request, report }: Pick<RunScope, 'request' | 'report'>,
+  signal: AbortSignal,
+): BegunOperations<RestoreOperation> {
+  const { restore, store } = request
+  const owner = journalOwnerOf(restore)
+  let isTold = false
+  return createOperationJournal<RestoreOperation>({
+    store,
+    owner,
+    signal,
+    onLost(error) {
+      if (!isTold)
+        report.warn({ place: 'restore', error, message: 'Operations cannot be noted in the bucket' })
+      isTold = true
+    },
+  })
 }
 
 /** The phase after the work on a restore, before its end. */
@@ -107,7 +171,11 @@ interface RunScope {
   request: PerformRestoreRequest
   ports: PerformRestorePorts
   log: BackupLog
+  plugins: PluginSession
   scratch: string
+  /** Of what is said besides the restored objects and the hooks. */
+  report: RestoreReport
+  begun: BegunOperations<RestoreOperation>
 }
 
 /** With what the hooks did. */
@@ -115,17 +183,71 @@ interface HookedOutcome extends RestoreOutcome {
   hookStatus: Required<HookStatus>
 }
 
-type Run = { outcome: HookedOutcome; failure?: never } | { outcome?: never; failure: string }
+type Run =
+  | { outcome: HookedOutcome; failure?: never }
+  /** With what was done until then. */
+  | { outcome?: never; failure: string; progress: RestoreProgress | undefined }
 
 async function runUntilItBreaks(scope: RunScope, signal: AbortSignal): Promise<Run> {
+  const { cancel, onProgress } = scope.request
+  let progress: RestoreProgress | undefined
+  const request: PerformRestoreRequest = {
+    ...scope.request,
+    onProgress(now) {
+      progress = now
+      onProgress?.(now)
+    },
+  }
+  const either = cancel === undefined ? signal : AbortSignal.any([signal, cancel])
   try {
-    await using archive = await fetchArchive(scope, signal)
-    return { outcome: await runOn(archive, scope, signal) }
+    await using archive = await fetchArchive(scope, either)
+    return { outcome: await runOn(archive, { ...scope, request }, either) }
   } catch (error) {
     signal.throwIfAborted()
+    if (cancel?.aborted) {
+      scope.log.error(
+        { error: cancelledByRequest, itemsRestored: progress?.itemsRestored ?? 0 },
+        'The restore was cancelled: what it has restored until now stays in the cluster',
+      )
+      return { failure: cancelledByRequest, progress }
+    }
     scope.log.error({ error }, 'The restore broke off')
-    return { failure: error instanceof Error ? error.message : String(error) }
+    return { failure: error instanceof Error ? error.message : String(error), progress }
   }
+}
+
+/** Those of a restore that broke off are stopped; what happens to them then is the action's business. */
+function settle(run: Run, scope: RunScope, signal: AbortSignal): Promise<SettledOperations> {
+  const { request, report, begun } = scope
+  const ports = operationPorts(scope)
+  if (run.outcome !== undefined) {
+    return settleOperations(begun.all, { restore: request.restore, ports, report }, signal)
+  }
+  const error = run.failure === cancelledByRequest ? run.failure : `the restore failed: ${run.failure}`
+  return stopOperations(begun.all, { ports, error }, signal)
+}
+
+/** The next server would do it, too, but it may come late. */
+async function stopInLastWords(scope: RunScope): Promise<void> {
+  const { request, ports, begun } = scope
+  if (begun.all.length === 0) return
+  const error = 'the server was stopped during the restore'
+  const signal = AbortSignal.timeout(LAST_WORDS_MS)
+  try {
+    const { operations } = await stopOperations(begun.all, { ports: operationPorts(scope), error }, signal)
+    const name = request.restore.metadata.name ?? ''
+    await request.store.putJson({ of: 'restore', name, file: 'itemOperations' }, operations, signal)
+    await request.store.deleteSegments(journalOwnerOf(request.restore), signal)
+  } catch (error) {
+    ports.log.warn(
+      { error, restore: request.restore.metadata.name },
+      'not all operations of a restore were stopped',
+    )
+  }
+}
+
+function operationPorts({ request, ports, plugins, log }: RunScope) {
+  return restoreOperationPorts(request.restore, { plugins, clock: ports.clock, log })
 }
 
 async function fetchArchive({ request, scratch }: RunScope, signal: AbortSignal): Promise<BackupArchive> {
@@ -154,7 +276,7 @@ async function runOn(archive: BackupArchive, scope: RunScope, signal: AbortSigna
 
 async function restoreInto(
   { archive, hooks }: { archive: BackupArchive; hooks: RestoreExecHooks },
-  { request, ports, log }: RunScope,
+  { request, ports, log, plugins, begun }: RunScope,
   signal: AbortSignal,
 ): Promise<RestoreOutcome> {
   const { client, gatedClient, gate, clock, workers, features, priorities, timeouts } = ports
@@ -169,16 +291,29 @@ async function restoreInto(
       clock,
       newUid: () => ports.newUid(),
       log,
-      actions: ports.actions(),
-      volumes: ports.volumes,
+      actions: plugins.restoreItemActions(),
+      volumes: volumesOf(ports, { plugins, request, log }),
       onPodRestored: pod => hooks.begin(pod),
       workers,
       timeouts,
+      operations: begun,
       ...(modifiers && { modify: item => applyModifiers(modifiers, item) }),
       ...(onProgress && { onProgress }),
     },
     signal,
   )
+}
+
+/** The ways that the server has, with snapshots by the plugins of this restore's session. */
+function volumesOf(
+  { volumes, openSnapshotters, openPodVolumes }: PerformRestorePorts,
+  { plugins, request, log }: Pick<RunScope, 'plugins' | 'request' | 'log'>,
+): VolumeRestore {
+  return {
+    ...volumes,
+    ...(openSnapshotters && { snapshots: createSnapshotRestores(openSnapshotters(plugins)) }),
+    ...(openPodVolumes && { podVolumes: openPodVolumes({ restore: request.restore, log }) }),
+  }
 }
 
 async function backedUpVolumes(
@@ -197,51 +332,31 @@ async function backedUpVolumes(
   }
 }
 
-interface StoreScope {
-  request: PerformRestoreRequest
-  ports: PerformRestorePorts
-  log: BackupLog
-  signal: AbortSignal
+interface Ended {
+  run: Run
+  settled: SettledOperations
+  report: RestoreReport
 }
 
-async function storeFiles(outcome: RestoreOutcome | undefined, scope: StoreScope): Promise<void> {
-  const { request, ports, log, signal } = scope
-  const name = request.restore.metadata.name ?? ''
-  const stored = async (file: RestoreFile, put: () => Promise<void>) => {
-    try {
-      await put()
-    } catch (error) {
-      signal.throwIfAborted()
-      ports.log.error({ error, restore: name, file }, 'a file of a restore could not be stored')
-    }
+function statusOf({ run, settled, report }: Ended): RestoreStatus {
+  const { outcome } = run
+  const operations = {
+    ...(settled.operations.length > 0 && { restoreItemOperationsAttempted: settled.operations.length }),
+    ...(settled.completed > 0 && { restoreItemOperationsCompleted: settled.completed }),
+    ...(settled.failed > 0 && { restoreItemOperationsFailed: settled.failed }),
   }
-  const json = (file: RestoreFile, value: unknown) =>
-    stored(file, () => request.store.putJson({ of: 'restore', name, file }, value, signal))
-  await stored('log', () => request.store.put({ of: 'restore', name, file: 'log' }, () => log.open(), signal))
-  await json('results', outcome?.results ?? log.results)
-  await json('resourceList', outcome?.resourceList ?? {})
-  await json('itemOperations', outcome?.operations ?? [])
-  await json('volumeInfo', outcome?.volumeInfo ?? [])
-}
-
-function statusOf({ outcome, failure }: Run): RestoreStatus {
-  if (outcome === undefined) return { failureReason: failure, errors: 1 }
-  const { progress, warnings, errors, operations, hookStatus } = outcome
+  if (outcome === undefined) {
+    const { failure: failureReason, progress } = run
+    return { failureReason, errors: 1, ...(progress && { progress }), ...operations }
+  }
+  const { progress, hookStatus } = outcome
+  const warnings = outcome.warnings + report.warnings
+  const errors = outcome.errors + report.errors
   return {
     progress,
     hookStatus,
     ...(warnings > 0 && { warnings }),
     ...(errors > 0 && { errors }),
-    ...(operations.length > 0 && { restoreItemOperationsAttempted: operations.length }),
-  }
-}
-
-async function createScratch(parent: string): Promise<{ folder: string } & AsyncDisposable> {
-  const prefix = path.join(parent, 'restore-')
-  try {
-    const folder = await mkdtemp(prefix)
-    return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
-  } catch (error) {
-    throw scratchError(error, prefix)
+    ...operations,
   }
 }

@@ -3,6 +3,7 @@ import type { Clock, Discovery, Logger } from '@lateen/kube'
 import type { ActionItem, Registered, RestoreItemAction } from '@lateen/plugin'
 import type { ResourcePolicies } from '../filters/policies/resource-policies.ts'
 import type { GroupResource } from '../item/item.ts'
+import type { BegunOperations } from '../operations/operation-journal.ts'
 import type { RestoreOperation } from '../operations/restore-operation.ts'
 import type { Results } from '../report/report.ts'
 import type { ResourceList } from '../report/resource-list.ts'
@@ -72,6 +73,8 @@ export interface RestorePorts {
   /** How many items are restored side by side; one worker keeps Velero's order. */
   workers: BlockWorkers
   timeouts: RestoreTimeouts
+  /** Takes the operations that actions begin. By default they are kept in memory. */
+  operations?: BegunOperations<RestoreOperation>
   /** Hears of every item that is done; thousands of times a second, if the cluster is fast. */
   onItem?(restored: RestoredObject): void
   onProgress?(progress: RestoreProgress): void
@@ -101,8 +104,8 @@ export interface RestoreOutcome {
   errors: number
   /** `restore-<name>-resource-list.json.gz`. */
   resourceList: ResourceList
-  /** `restore-<name>-itemoperations.json.gz`. */
-  operations: RestoreOperation[]
+  /** Those that actions have begun, as they were then. */
+  operations: readonly RestoreOperation[]
   restoredClaims: RestoredClaim[]
   /** What is known now for `restore-<name>-volumeinfo.json.gz`: native snapshots and pod volumes. */
   volumeInfo: RestoreVolumeInfo[]

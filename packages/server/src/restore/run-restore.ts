@@ -1,7 +1,10 @@
+import { isCsiServed } from '../csi/csi-served.ts'
 import { resourceResolver } from '../filters/resource-names.ts'
 import { type GroupResource, groupResource } from '../item/item.ts'
 import { resolveActions } from '../item/resolve-actions.ts'
+import { operationsInMemory } from '../operations/operation-journal.ts'
 import type { BlockLane } from '../workers/block-workers.ts'
+import { backedUpObjects } from './archive/backed-up-objects.ts'
 import { awaitServed } from './items/definitions.ts'
 import { ExistingObjects } from './items/existing-objects.ts'
 import { existingPolicyOf } from './items/existing-policy.ts'
@@ -19,7 +22,7 @@ import { orderTypes } from './order/order-types.ts'
 import type { RestoreOutcome, RestorePorts, RestoreRequest } from './restore-request.ts'
 import { resolveRestoreScope } from './scope/resolve-restore-scope.ts'
 import { RestoreVolumes } from './volumes/restore-volumes.ts'
-import type { RestoreVolumeInfo } from './volumes/volume-restore.ts'
+import { noVolumeRestore, type RestoreVolumeInfo, type VolumeRestore } from './volumes/volume-restore.ts'
 
 const definitions = groupResource({ group: 'apiextensions.k8s.io', plural: 'customresourcedefinitions' })
 
@@ -89,12 +92,14 @@ interface RunFacts {
 }
 
 async function prepareRun({ request, ports, resolve }: RunFacts, signal: AbortSignal): Promise<RestoreRun> {
-  const { restore, backup, policies, features } = request
+  const { restore, backup, policies } = request
   const { archive, sink, clock, log, timeouts } = ports
   const report = new RestoreReport(log)
   const preferred = await ports.discovery.preferred({ signal })
   const scope = resolveRestoreScope({ restore, policies, discovery: preferred, archive })
   const terminatingMs = timeouts.terminating
+  const volumes = await volumesHere(ports, signal)
+  const objects = backedUpObjects(archive)
   return {
     restore,
     ports,
@@ -109,7 +114,8 @@ async function prepareRun({ request, ports, resolve }: RunFacts, signal: AbortSi
       restore,
       backup,
       backedUp: request.volumes,
-      volumes: ports.volumes,
+      objects,
+      volumes,
       scope,
       sink,
       report,
@@ -120,12 +126,27 @@ async function prepareRun({ request, ports, resolve }: RunFacts, signal: AbortSi
     actions: await resolveActions(ports.actions, resolve),
     policy: existingPolicyOf(restore),
     labels: restoreLabelsOf(restore),
-    csiEnabled: features?.has('EnableCSI') ?? false,
-    operations: [],
+    csiEnabled: !('unavailable' in volumes.csi),
+    backedUp: objects,
+    operations: ports.operations ?? operationsInMemory(),
     claims: [],
     definitions: [],
   }
 }
+
+/** The ways of restoring volumes, as far as the cluster has what they need. */
+async function volumesHere(
+  { volumes, actions, discovery }: RestorePorts,
+  signal: AbortSignal,
+): Promise<VolumeRestore> {
+  if ('unavailable' in volumes.csi) return volumes
+  if (!actions.some(({ name }) => name === csiClaimAction)) return { ...volumes, csi: noVolumeRestore.csi }
+  if (await isCsiServed(discovery, signal)) return volumes
+  const unavailable = 'the cluster does not serve VolumeSnapshots (snapshot.storage.k8s.io/v1)'
+  return { ...volumes, csi: { unavailable, movedIsAvailable: true } }
+}
+
+const csiClaimAction = 'velero.io/csi-pvc-restorer'
 
 /** What later tiers hold can be created only once the server serves its types. */
 async function restoreDefinitions(work: Work, lane: BlockLane, signal: AbortSignal): Promise<void> {
@@ -175,7 +196,7 @@ function outcomeOf(
     warnings: report.warnings,
     errors: report.errors,
     resourceList: record.resourceList(),
-    operations,
+    operations: operations.all,
     restoredClaims: claims,
     volumeInfo,
   }

@@ -47,13 +47,21 @@ export interface NativeSnapshot {
 
 /** What came of asking for a snapshot. */
 export type SnapshotTaken =
-  | { snapshot: NativeSnapshot; volumeInfo: VolumeInfo; error?: Error }
+  /** With the full name of its location's provider; an error says why it is Failed. */
+  | { snapshot: NativeSnapshot; provider: string; volumeInfo: VolumeInfo; error?: Error }
+  /** No snapshot was tried. */
+  | { error: Error; snapshot?: never }
   /** No snapshotter knows this volume. */
   | { skipped: string }
 
 /** Takes snapshots of persistent volumes through the storage provider's own API. */
 export interface NativeSnapshots {
+  /** Those that were tried so far. */
+  readonly taken: readonly NativeSnapshot[]
+  /** Throws the signal's reason, and nothing else. */
   take(request: { volume: ActionItem; backup: Backup }, signal: AbortSignal): Promise<SnapshotTaken>
+  /** Stops the upload of a snapshot that was taken, if it can be stopped. Throws the signal's reason, and nothing else. */
+  cancel(snapshot: NativeSnapshot, signal: AbortSignal): Promise<void>
 }
 
 /** The ways of backing up the data of volumes that a server has. Snapshots through CSI are actions on claims. */
@@ -64,6 +72,6 @@ export interface VolumeBackup {
 
 /** For servers and callers that cannot back up data. Volumes are recorded as skipped, with this as the reason. */
 export const noVolumeBackup: VolumeBackup = {
-  podVolumes: { unavailable: 'file system backup is not available in this server yet' },
+  podVolumes: { unavailable: 'file system backup is not available without a server' },
   snapshots: { unavailable: 'volume snapshots are not available in this server yet' },
 }

@@ -27,12 +27,15 @@ export interface StoredVolume {
   claim: { namespace: string; name: string } | undefined
   reclaimPolicy: string
   labels: Record<string, string> | null
+  /** Absent: it is not one of CSI. */
+  csiDriver?: string | undefined
 }
 
 interface PersistentVolume extends ActionItem {
   spec?: {
     claimRef?: { namespace?: string; name?: string } | null
     persistentVolumeReclaimPolicy?: string
+    csi?: { driver?: string } | null
   }
 }
 
@@ -45,6 +48,7 @@ export function storedVolumeOf(object: ActionItem): StoredVolume {
     claim: claim ? { namespace: claim.namespace ?? '', name: claim.name ?? '' } : undefined,
     reclaimPolicy: spec?.persistentVolumeReclaimPolicy ?? '',
     labels: metadata.labels ?? null,
+    ...(spec?.csi?.driver && { csiDriver: spec.csi.driver }),
   }
 }
 

@@ -13,7 +13,7 @@ export interface BackUpBlockOptions {
 
 /**
  * Stores a block: pre hooks of all its pods that are not stored yet, its items with the volumes of the pods, post hooks of the pods
- * whose pre hooks ran. Post hooks run whatever happens in between, also when the backup is cancelled: a pod that was frozen is
+ * whose pre hooks ran. Only where there are such is the end of volumes waited for, and that snapshots are cut. Post hooks run whatever happens in between, also when the backup is cancelled: a pod that was frozen is
  * thawed. Items that fail are logged. Throws what the archive throws, or the signal's reason.
  */
 export async function backUpBlock(block: ItemBlock, options: BackUpBlockOptions): Promise<void> {
@@ -23,6 +23,7 @@ export async function backUpBlock(block: ItemBlock, options: BackUpBlockOptions)
     for (const pod of podsToHook(block, run)) await runPreHooks(pod, hooked, options)
     for (const item of block.items) await storeItem(item, block, options)
     for (const pod of hooked) await waitForVolumes(pod, options)
+    if (hooked.length > 0) await waitForSnapshots(block, options)
     signal.throwIfAborted()
   } finally {
     for (const pod of hooked) await runPostHooks(pod, options)
@@ -75,6 +76,22 @@ async function waitForVolumes({ ref }: LoadedItem, { run, signal }: BackUpBlockO
       'It is not known whether the volumes of the pod are backed up; its post hooks run all the same'
     run.log.error({ ...itemFields(ref), error }, message)
   }
+}
+
+/** What a pod writes when it goes on must not be in the snapshots of its volumes. Each has its own time limit. */
+async function waitForSnapshots({ items }: ItemBlock, { run, signal }: BackUpBlockOptions): Promise<void> {
+  const claims = items.filter(({ ref }) => ref.groupResource === 'persistentvolumeclaims')
+  const waits = claims.map(async ({ ref }) => {
+    try {
+      await run.volumes.claimCut({ namespace: ref.namespace, name: ref.name }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      const message = 'The snapshot of a claim is not cut yet; the post hooks of the pods run all the same'
+      run.log.warn({ ...itemFields(ref), error }, message)
+    }
+  })
+  await Promise.allSettled(waits)
+  signal.throwIfAborted()
 }
 
 /** Without the backup's signal: each hook has its own time limit. */

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ResourceType, Unstructured } from '@lateen/kube'
+import { builtInKind, type ResourceType, type Unstructured } from '@lateen/kube'
 import { groupResource, type ItemRef } from '../../item/item.ts'
 import { ItemRecord } from './item-record.ts'
 
-const podType: ResourceType<Unstructured> = {
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
-}
+const podType = builtInKind<Unstructured>('Pod')
 const scaler = (version: string): ResourceType<Unstructured> => ({
   group: 'autoscaling',
   version,

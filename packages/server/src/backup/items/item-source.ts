@@ -28,7 +28,10 @@ export interface ItemSource {
 }
 
 /** Reads discovery once. Throws KubeError. */
-export async function createItemSource(client: KubeClient, collected: CollectedItems): Promise<ItemSource> {
+export async function createItemSource(
+  client: KubeClient,
+  collected: Pick<CollectedItems, 'versionsOf' | 'load'>,
+): Promise<ItemSource> {
   const preferred = new Map<GroupResource, ResourceType<Unstructured>>()
   for (const type of await client.discovery.preferred()) preferred.set(groupResource(type), type)
 

@@ -3,11 +3,11 @@ import type { ActionItem, BackupItemAction, BackupItemResult, ResourceIdentifier
 import { ItemError, itemFields, messageOf } from '../../item/item-error.ts'
 import type { ResolvedAction } from '../../item/resolve-actions.ts'
 import { newOperation } from '../../operations/backup-operation.ts'
+import { csiClaimAction } from '../../volumes/csi-operations.ts'
+import { claimSnapshotIn } from '../volumes/claim-snapshots.ts'
 import type { ItemRun } from './item-run.ts'
 import type { LoadedItem } from './loaded-item.ts'
 
-/** The action that takes snapshots of claims through CSI. */
-export const csiClaimAction = 'velero.io/csi-pvc-backupper'
 const vsphereClaimAction = 'velero.io/vsphere-pvc-backupper'
 const csiPrefix = 'velero.io/csi-'
 
@@ -53,10 +53,10 @@ export async function runItemActions(
     }
     object = result.item
     unchanged &&= result.unchanged === true
-    noteClaimSnapshot(resolved.name, result, { item, run })
     const mustInclude = takeMustInclude(annotations)
     unchanged &&= mustInclude === undefined
-    noteOperation(resolved.name, result, { item, run })
+    await noteOperation(resolved, result, { item, options })
+    noteClaimSnapshot(resolved.name, result, { item, run })
     for (const id of result.additionalItems ?? [])
       await options.storeAdditional({ id, mustInclude: mustInclude === 'true' })
   }
@@ -103,7 +103,7 @@ async function isHeldBack(
   const { groupResource } = item.ref
   const fields = { ...itemFields(item.ref), action: name }
   if (name.startsWith(csiPrefix) && !run.csiEnabled) {
-    run.log.debug(fields, 'The action is not run: the feature EnableCSI is off')
+    run.log.debug(fields, 'The action is not run: CSI snapshots are off')
     return true
   }
   if (groupResource !== 'persistentvolumeclaims') return false
@@ -117,9 +117,10 @@ async function isHeldBack(
 
 function noteClaimSnapshot(
   name: string,
-  { item: result, additionalItems }: BackupItemResult,
+  answer: BackupItemResult,
   { item, run }: { item: LoadedItem; run: ItemRun },
 ): void {
+  const { item: result, additionalItems } = answer
   if (name !== csiClaimAction || result === undefined) return
   const { annotations } = result.metadata
   if (additionalItems === undefined && annotations?.[annotationNames.skippedNoCsiPv] === 'true') {
@@ -127,25 +128,35 @@ function noteClaimSnapshot(
     run.volumes.leaveOut(item.ref.groupResource, item.object, { approach: 'csiSnapshot', reason })
     Reflect.deleteProperty(annotations, annotationNames.skippedNoCsiPv)
   } else {
-    run.volumes.claimTaken(item.object)
+    run.volumes.claimTaken(item.object, claimSnapshotIn(answer, run.backup))
   }
 }
 
-function noteOperation(
-  action: string,
+/** An operation is used once it is noted in the bucket; one that cannot be is stopped. Throws ItemError. */
+async function noteOperation(
+  { name: action, action: began }: ResolvedAction<BackupItemAction>,
   { operationId, postOperationItems }: BackupItemResult,
-  { item, run }: { item: LoadedItem; run: ItemRun },
-): void {
+  { item, options }: { item: LoadedItem; options: ItemActionsOptions },
+): Promise<void> {
   if (!operationId) return
+  const { run, signal } = options
   const { type, namespace, name } = item.ref
   const id = { group: type.group, resource: type.plural, namespace, name }
-  const begun = {
-    backup: run.backup,
-    action,
-    item: id,
-    operationId,
-    postOperationItems,
-    now: run.clock.now(),
+  const now = run.clock.now()
+  try {
+    await run.operations.add(
+      newOperation({ backup: run.backup, action, item: id, operationId, postOperationItems, now }),
+    )
+  } catch (cause) {
+    signal.throwIfAborted()
+    await began.cancel?.({ operationId, backup: run.backup, signal }).catch(error => {
+      run.log.debug({ ...itemFields(item.ref), error, action }, 'An operation could not be cancelled')
+    })
+    const { hint = '' } = cause as { hint?: string }
+    throw new ItemError('ITEM_ACTION_FAILED', item.ref, {
+      reason: `the operation of the action ${action} cannot be kept: ${messageOf(cause)}`,
+      hint,
+      cause,
+    })
   }
-  run.operations.push(newOperation(begun))
 }

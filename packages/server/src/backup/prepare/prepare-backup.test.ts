@@ -127,6 +127,11 @@ describe('defaults', () => {
     assert.equal(backup.spec.itemOperationTimeout, '4h0m0s')
   })
 
+  it('refuses a time to live that is negative', () => {
+    assert.deepEqual(errorsOf({ ttl: '-1h' }), ['invalid ttl "-1h": it must not be negative'])
+    assert.deepEqual(errorsOf({ ttl: '1ns' }), [])
+  })
+
   it('read the old name of defaultVolumesToFsBackup when it is true', () => {
     const spec = { defaultVolumesToRestic: true, defaultVolumesToFsBackup: false }
     const { backup, warnings } = prepare(spec)

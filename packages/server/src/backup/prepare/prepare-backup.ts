@@ -21,7 +21,7 @@ import { chooseSnapshotLocations } from './choose-snapshot-locations.ts'
 import { chooseStorageLocation } from './choose-storage-location.ts'
 import { prepareFilters } from './prepare-filters.ts'
 import { preparePolicies } from './prepare-policies.ts'
-import { hookErrors, schemaErrors, selectorErrors } from './validate-spec.ts'
+import { hookErrors, schemaErrors, selectorErrors, ttlErrors } from './validate-spec.ts'
 import { type SpecDefaults, withSpecDefaults } from './with-spec-defaults.ts'
 
 /** What backups that do not say get. Durations are in milliseconds. */
@@ -108,6 +108,7 @@ export function prepareBackup({ backup, facts, defaults, now }: PrepareBackupOpt
     backup: { ...backup, metadata, spec, status: { ...backup.status, ...preparedStatus(spec, now) } },
     validationErrors: [
       ...schemaErrors(given),
+      ...ttlErrors(given),
       ...location.errors,
       ...snapshots.errors,
       ...filters.errors,

@@ -1,4 +1,11 @@
-import { type BackupHooks, BackupKind, type BackupSpec, checkValue, type LabelSelector } from '@lateen/api'
+import {
+  type BackupHooks,
+  BackupKind,
+  type BackupSpec,
+  checkValue,
+  type LabelSelector,
+  parseGoDuration,
+} from '@lateen/api'
 import { compileGlob, InvalidPatternError } from '../../filters/glob.ts'
 import { InvalidSelectorError, selectorOf } from '../../filters/label-selector.ts'
 
@@ -7,6 +14,20 @@ export function schemaErrors(spec: BackupSpec): string[] {
   return checkValue(BackupKind.schema.spec, spec, { path: 'spec' }).map(
     ({ path, reason }) => `${path}: ${reason}`,
   )
+}
+
+/** Whoever writes a time to live that is over before it begins does not mean that the backup be deleted at once. */
+export function ttlErrors({ ttl }: BackupSpec): string[] {
+  return ttl && isNegative(ttl) ? [`invalid ttl ${JSON.stringify(ttl)}: it must not be negative`] : []
+}
+
+function isNegative(duration: string): boolean {
+  try {
+    return parseGoDuration(duration) < 0n
+  } catch {
+    // Among the errors of the schema.
+    return false
+  }
 }
 
 /** What is wrong with the selectors of a spec. */

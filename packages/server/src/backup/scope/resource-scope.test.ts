@@ -155,6 +155,17 @@ describe('the new filters', () => {
     assert.equal(scope.admits(type('pv')), true)
   })
 
+  it('are restricted by lists that name only types of the other scope', () => {
+    for (const list of [
+      { includedClusterScopedResources: ['configmaps'] },
+      { excludedClusterScopedResources: ['configmaps'] },
+      { includedNamespaceScopedResources: ['persistentvolumes'] },
+      { excludedNamespaceScopedResources: ['persistentvolumes'] },
+    ]) {
+      assert.equal(scopeOf(list).collects(type('storageclasses')), false, JSON.stringify(list))
+    }
+  })
+
   it('ignore a type of the other scope', () => {
     const scope = scopeOf({
       includedNamespaceScopedResources: ['pv'],

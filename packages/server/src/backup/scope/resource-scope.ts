@@ -90,6 +90,8 @@ function newScope({ spec, policy, namespaces, resolve }: ResourceScopeFacts): Re
   // Velero counts the two types that it adds to the exclusions itself, and so leaves StorageClasses and the like out of
   // backups that were not restricted at all.
   const unrestricted =
+    // A list that names only types of the other scope is empty then, and restricts all the same.
+    !restricts(spec) &&
     inCluster.included.length === 0 &&
     inCluster.excluded.every(isExcludedUnlessNamed) &&
     namespaces.all &&
@@ -112,6 +114,16 @@ function newScope({ spec, policy, namespaces, resolve }: ResourceScopeFacts): Re
     excludesByName: type => filterFor(type).isExcluded(type.groupResource),
     includesByName: type => isNamed(filterFor(type), type.groupResource),
   })
+}
+
+/** Whether the lists of a backup, as they were written, say anything but everything. */
+function restricts(spec: BackupSpec): boolean {
+  const excluded = [spec.excludedClusterScopedResources, spec.excludedNamespaceScopedResources]
+  return (
+    isFilled(spec.includedClusterScopedResources) ||
+    (spec.includedNamespaceScopedResources ?? []).some(name => name !== '*') ||
+    excluded.some(list => list?.some(name => !isExcludedUnlessNamed(name)))
+  )
 }
 
 /** Adds what follows from the rest: Namespace objects may always be stored. */

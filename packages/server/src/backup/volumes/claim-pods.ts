@@ -1,4 +1,4 @@
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
 import type { PodVolume } from './decide-volume.ts'
 
 /** A pod, as far as it tells about volumes. */
@@ -12,13 +12,7 @@ export interface ClaimPods {
   using(claim: { namespace: string; name: string }, signal: AbortSignal): Promise<readonly ClaimPod[]>
 }
 
-const podType: ResourceType<ClaimPod> = {
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
-}
+const podType = builtInKind<ClaimPod>('Pod')
 
 /** Lists the pods of a namespace when it is first asked about, and never again. */
 export function createClaimPods(client: KubeClient): ClaimPods {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { silentLogger } from '@lateen/kube'
 import type { BackupItemAction } from '@lateen/plugin'
+import type { BackupOperation } from '../../operations/backup-operation.ts'
+import { type BegunOperations, JournalError, operationsInMemory } from '../../operations/operation-journal.ts'
+import { createNativeSnapshots } from '../../volumes/native-snapshots.ts'
+import {
+  MemorySnapshotter,
+  memoryLocation,
+  snapshottersOf,
+} from '../../volumes/testing/memory-snapshotter.ts'
 import type { PodVolumeBackups, PodVolumesBegun } from '../../volumes/volume-backup.ts'
 import { createMemoryRun } from '../blocks/testing/memory-run.ts'
 import { backUpItem } from '../items/back-up-item.ts'
@@ -101,5 +110,66 @@ describe('the volumes of pods', () => {
     const { errors, archived } = await store([pod('one')], { errors: [new Error('no node agent on node-1')] })
     assert.match(String(errors[0]), /pods shop\/one.*no node agent on node-1/)
     assert.deepEqual(archived, [])
+  })
+})
+
+describe('the snapshots of volumes', () => {
+  async function snapshot(memory: MemorySnapshotter, operations: BegunOperations<BackupOperation>) {
+    const snapshots = createNativeSnapshots({
+      locations: [memoryLocation('here')],
+      snapshotters: snapshottersOf({ here: memory }),
+      log: silentLogger,
+    })
+    const { podVolumes } = remembering().volumes
+    const run = await createMemoryRun({ objects: [volume], volumes: { podVolumes, snapshots }, operations })
+    const errors: unknown[] = []
+    for (const item of run.collected) {
+      const loaded = await run.run.source.load(item)
+      await backUpItem(loaded, { run: run.run, block: new Map(), signal }).catch(error => errors.push(error))
+    }
+    return { ...run, errors, results: await run.run.volumes.finish(signal) }
+  }
+
+  it('are operations of the backup, by the ids that they have at their location', async () => {
+    const operations = operationsInMemory<BackupOperation>()
+    const { archived, results } = await snapshot(new MemorySnapshotter({ volumes: ['pv-1'] }), operations)
+    assert.equal(archived.length, 2)
+    assert.equal(results.volumeSnapshots[0]?.status.phase, 'Completed')
+    assert.deepEqual(
+      operations.all.map(({ spec: { operationID, backupItemAction, volumeSnapshotLocation, ...rest } }) => [
+        ...[operationID, backupItemAction, volumeSnapshotLocation],
+        ...[rest.resourceIdentifier.Resource, rest.resourceIdentifier.Name],
+      ]),
+      [['snap-vol-pv-1', 'example.com/memory', 'here', 'persistentvolumes', 'pv-1']],
+    )
+  })
+
+  it('that cannot be taken are none, and keep the volume out of the archive', async () => {
+    for (const [call, listed] of [
+      ['createSnapshot', 1],
+      ['getVolumeInfo', 0],
+    ] as const) {
+      const operations = operationsInMemory<BackupOperation>()
+      const memory = new MemorySnapshotter({ volumes: ['pv-1'], failing: [call] })
+      const { archived, errors, results } = await snapshot(memory, operations)
+      assert.match(String(errors), new RegExp(`persistentvolumes pv-1: .*${call} does not work`))
+      assert.deepEqual([archived, operations.all], [[], []])
+      assert.deepEqual([results.volumeSnapshots.length, results.skipped.length], [listed, 0])
+    }
+  })
+
+  it('that cannot be noted in the bucket are stopped, and listed as failed with their ids', async () => {
+    const memory = new MemorySnapshotter({ volumes: ['pv-1'] })
+    const add = ({ spec }: BackupOperation) =>
+      Promise.reject(new JournalError(spec.operationID, new Error('the bucket is full')))
+    const { archived, errors, results } = await snapshot(memory, { all: [], add })
+    assert.match(String(errors), /persistentvolumes pv-1: .*the bucket is full/)
+    assert.deepEqual(archived, [])
+    assert.deepEqual(memory.calls.at(-1), ['cancel', 'snap-vol-pv-1'])
+    assert.deepEqual(results.volumeSnapshots[0]?.status, {
+      providerSnapshotID: 'snap-vol-pv-1',
+      phase: 'Failed',
+    })
+    assert.equal(results.volumeInfo[0]?.result, 'failed')
   })
 })

@@ -1,10 +1,15 @@
 import type { Backup, PodVolumeBackup } from '@lateen/api'
+import type { Clock } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
 import type { VolumeActionType } from '../../filters/policies/volume-policy.ts'
 import type { GroupResource } from '../../item/item.ts'
 import { ItemError, messageOf } from '../../item/item-error.ts'
+import { type BackupOperation, newOperation } from '../../operations/backup-operation.ts'
+import { type BegunOperations, JournalError } from '../../operations/operation-journal.ts'
+import type { ClaimSnapshot } from '../../volumes/csi-volume-info.ts'
+import { failedSnapshot } from '../../volumes/failed-snapshot.ts'
 import { type SkippedVolume, SkippedVolumes } from '../../volumes/skipped-volumes.ts'
-import type { NativeSnapshot, VolumeBackup } from '../../volumes/volume-backup.ts'
+import type { NativeSnapshot, NativeSnapshots, VolumeBackup } from '../../volumes/volume-backup.ts'
 import {
   type StoredVolume,
   skippedVolumeInfos,
@@ -13,6 +18,7 @@ import {
 } from '../../volumes/volume-info.ts'
 import type { ItemSource } from '../items/item-source.ts'
 import type { ClaimPods } from './claim-pods.ts'
+import { ClaimSnapshots, type SnapshotCut } from './claim-snapshots.ts'
 import {
   decideByAnnotation,
   decidePodVolume,
@@ -40,8 +46,13 @@ export interface VolumeWorkOptions {
   matchPolicy: MatchVolumePolicy | undefined
   source: ItemSource
   claimPods: ClaimPods
+  clock: Clock
+  /** Where snapshots are noted. */
+  operations: Pick<BegunOperations<BackupOperation>, 'add'>
   /** Why CSI volumes are not left to an action on their claims; undefined when they are. */
   csiUnavailable: string | undefined
+  /** Absent: snapshots of claims are not waited for. */
+  snapshotCut?: SnapshotCut | undefined
 }
 
 /** What the backup holds of volumes. */
@@ -76,9 +87,11 @@ export class VolumeWork {
   readonly #claimReasons = new Map<string, string>()
   readonly #snapshots: NativeSnapshot[] = []
   readonly #infos: VolumeInfo[] = []
+  readonly #claimSnapshots: ClaimSnapshots
 
   constructor(options: VolumeWorkOptions) {
     this.#options = options
+    this.#claimSnapshots = new ClaimSnapshots(options.snapshotCut)
   }
 
   /** The volumes of a pod that are to be backed up from the file system. Throws ItemError. */
@@ -138,10 +151,41 @@ export class VolumeWork {
     }
     const taken = await volumes.snapshots.take({ volume, backup }, signal)
     if ('skipped' in taken) return this.#skipped.skip(name, 'volumeSnapshot', taken.skipped)
+    if (taken.snapshot === undefined) throw volumeError('persistentvolumes', volume, [taken.error])
     this.#skipped.take(name)
-    this.#snapshots.push(taken.snapshot)
-    this.#infos.push(taken.volumeInfo)
-    if (taken.error !== undefined) throw volumeError('persistentvolumes', volume, [taken.error])
+    const lost =
+      taken.error === undefined ? await this.#noteOperation(taken, volumes.snapshots, signal) : undefined
+    const { snapshot, volumeInfo } = lost === undefined ? taken : failedSnapshot(taken)
+    this.#snapshots.push(snapshot)
+    this.#infos.push(volumeInfo)
+    const error = taken.error ?? lost
+    if (error !== undefined) throw volumeError('persistentvolumes', volume, [error])
+  }
+
+  /** A snapshot is an operation of the backup; one that cannot be noted is stopped, and the reason returned. */
+  async #noteOperation(
+    { snapshot, provider }: { snapshot: NativeSnapshot; provider: string },
+    snapshots: NativeSnapshots,
+    signal: AbortSignal,
+  ): Promise<Error | undefined> {
+    const { backup, operations, clock } = this.#options
+    const { location, persistentVolumeName: name } = snapshot.spec
+    const begun = {
+      backup,
+      action: provider,
+      item: { group: '', resource: 'persistentvolumes', namespace: '', name },
+      operationId: snapshot.status.providerSnapshotID ?? '',
+      volumeSnapshotLocation: location,
+      now: clock.now(),
+    }
+    try {
+      await operations.add(newOperation(begun))
+      return undefined
+    } catch (error) {
+      if (!(error instanceof JournalError)) throw error
+      await snapshots.cancel(snapshot, signal)
+      return error
+    }
   }
 
   /** Whether an action may take a snapshot of a claim's volume. Throws ItemError. */
@@ -153,9 +197,15 @@ export class VolumeWork {
     return decideSnapshot({ policy, takenThroughPod }, this.#options.settings)
   }
 
-  /** The data of a claim's volume are backed up by an action. */
-  claimTaken(claim: ActionItem): void {
+  /** The data of a claim's volume are backed up by an action, and if it said so by a snapshot. */
+  claimTaken(claim: ActionItem, snapshot?: ClaimSnapshot): void {
     this.#skipped.take((claim as Claim).spec?.volumeName ?? '')
+    if (snapshot !== undefined) this.#claimSnapshots.take(claim, snapshot)
+  }
+
+  /** Waits until the snapshot of a claim cannot change any more, if one is taken. Throws what says why that is not so. */
+  claimCut(claim: { namespace: string; name: string }, signal: AbortSignal): Promise<void> {
+    return this.#claimSnapshots.cut(claim, signal)
   }
 
   /** Records why the volume of a PersistentVolume or a claim is not backed up; other objects have none. */
@@ -179,10 +229,29 @@ export class VolumeWork {
     }
     const skipped = this.#skipped.list()
     return {
-      volumeInfo: [...skippedVolumeInfos(skipped, this.#stored), ...this.#infos, ...(done?.volumeInfo ?? [])],
+      volumeInfo: [
+        ...skippedVolumeInfos(skipped, this.#stored),
+        ...this.#infos,
+        ...this.#claimSnapshots.infos(this.#stored),
+        ...(done?.volumeInfo ?? []).map(info => this.#withVolume(info)),
+      ],
       volumeSnapshots: this.#snapshots,
       podVolumeBackups: done?.podVolumeBackups ?? [],
       skipped,
+    }
+  }
+
+  /** What is known of the persistent volume behind a claim. */
+  #withVolume(info: VolumeInfo): VolumeInfo {
+    const volume = [...this.#stored.values()].find(
+      ({ claim }) =>
+        claim !== undefined && claim.name === info.pvcName && claim.namespace === info.pvcNamespace,
+    )
+    if (volume === undefined) return info
+    return {
+      ...info,
+      pvName: volume.name,
+      pvInfo: { reclaimPolicy: volume.reclaimPolicy, labels: volume.labels },
     }
   }
 

@@ -1,5 +1,6 @@
 import type { KubeClient } from '@lateen/kube'
 import type { Registered, RestoreItemAction } from '@lateen/plugin'
+import { dataUploadRestoreAction } from '../csi/data-upload-restore-action.ts'
 import { apiServiceAction } from './api-service-action.ts'
 import { changeImageNameAction } from './change-image-name-action.ts'
 import { changeStorageClassAction } from './change-storage-class-action.ts'
@@ -44,6 +45,7 @@ export function builtInRestoreActions({
     { name: changeStorageClass, action: changeStorageClassAction(config(changeStorageClass), client) },
     { name: 'velero.io/cluster-role-bindings', action: clusterRoleBindingsAction },
     { name: 'velero.io/crd-preserve-fields', action: preserveFieldsAction },
+    { name: 'velero.io/dataupload', action: dataUploadRestoreAction },
     { name: 'velero.io/job', action: jobAction },
     { name: 'velero.io/pod', action: podAction },
     { name: 'velero.io/pvc', action: claimAction },

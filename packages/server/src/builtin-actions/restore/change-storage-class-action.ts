@@ -1,4 +1,4 @@
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeClient } from '@lateen/kube'
 import type { ActionItem, RestoreItemAction } from '@lateen/plugin'
 import type { PluginConfig } from './plugin-config.ts'
 import { RestoreActionError } from './restore-action-error.ts'
@@ -12,13 +12,7 @@ interface Storage extends ActionItem {
   spec?: HasClass & { volumeClaimTemplates?: { spec?: HasClass }[] | null }
 }
 
-const classType: ResourceType<KubeObject> = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'StorageClass',
-  plural: 'storageclasses',
-  namespaced: false,
-}
+const classType = builtInKind('StorageClass')
 
 /**
  * `velero.io/change-storage-class`: claims, volumes and the claims of StatefulSets get the storage classes that the action's ConfigMap

@@ -1,18 +1,12 @@
 import { labelNames } from '@lateen/api'
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
 import { RestoreActionError } from './restore-action-error.ts'
 
 interface ConfigMap extends KubeObject {
   data?: Record<string, string> | null
 }
 
-const configMapType: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+const configMapType = builtInKind<ConfigMap>('ConfigMap')
 
 /** The entries of an action's ConfigMap by name, sorted; empty when there is none. */
 export type PluginConfig = (signal?: AbortSignal) => Promise<ReadonlyMap<string, string>>
@@ -26,7 +20,7 @@ export interface PluginConfigOptions {
 }
 
 /**
- * The ConfigMap that configures a restore action, read when it is first asked for, and never again. Asking throws KubeError, and
+ * The ConfigMap that configures a restore action, read when it is first asked for, and again only if that failed. Asking throws KubeError, and
  * RestoreActionError when there are several ConfigMaps.
  */
 export function createPluginConfig({ client, namespace, action }: PluginConfigOptions): PluginConfig {
@@ -39,8 +33,13 @@ export function createPluginConfig({ client, namespace, action }: PluginConfigOp
     return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
   }
   return signal => {
-    reading ??= read(signal)
-    return reading
+    if (reading !== undefined) return reading
+    const started = read(signal)
+    reading = started
+    started.catch(() => {
+      reading = undefined
+    })
+    return started
   }
 }
 

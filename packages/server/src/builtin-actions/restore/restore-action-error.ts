@@ -1,4 +1,8 @@
-export type RestoreActionErrorCode = 'PLUGIN_CONFIG_AMBIGUOUS' | 'STORAGE_CLASS_UNREADABLE' | 'ITEM_MALFORMED'
+export type RestoreActionErrorCode =
+  | 'PLUGIN_CONFIG_AMBIGUOUS'
+  | 'STORAGE_CLASS_UNREADABLE'
+  | 'ITEM_MALFORMED'
+  | 'IMAGE_UNKNOWN'
 
 /** Why a built-in action could not prepare an object. The object is not restored. */
 export class RestoreActionError extends Error {

@@ -1,4 +1,4 @@
-import type { KubeClient, KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeClient } from '@lateen/kube'
 import type { ActionItem, RestoreItemAction } from '@lateen/plugin'
 import { removeEntries } from './remove-fields.ts'
 
@@ -6,13 +6,7 @@ interface Secret extends ActionItem {
   type?: string
 }
 
-const accountType: ResourceType<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
-  namespaced: true,
-}
+const accountType = builtInKind('ServiceAccount')
 
 /**
  * `velero.io/secret`: a token of a service account is left out when old clusters make it by themselves, as its name tells; others
@@ -21,8 +15,12 @@ const accountType: ResourceType<KubeObject> = {
 export function secretAction(client: KubeClient): RestoreItemAction {
   const accounts = new Map<string, Promise<readonly string[]>>()
   const accountsIn = (namespace: string, signal?: AbortSignal) => {
-    const reading = accounts.get(namespace) ?? listAccounts(client, namespace, signal)
+    const known = accounts.get(namespace)
+    if (known !== undefined) return known
+    const reading = listAccounts(client, namespace, signal)
     accounts.set(namespace, reading)
+    // What failed is tried again for the next secret.
+    reading.catch(() => accounts.delete(namespace))
     return reading
   }
   return {

@@ -1,16 +1,10 @@
-import { type KubeClient, type KubeObject, type ResourceType, unlessNotFound } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject, unlessNotFound } from '@lateen/kube'
 
 interface ConfigMap extends KubeObject {
   data?: Record<string, string>
 }
 
-const ConfigMapKind: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+const ConfigMapKind = builtInKind<ConfigMap>('ConfigMap')
 
 export interface ConfigMapPorts {
   client: KubeClient

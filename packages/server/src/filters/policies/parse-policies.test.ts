@@ -73,6 +73,27 @@ namespacedFilterPolicies:
     )
   })
 
+  it('refuses aliases that blow up (billion laughs), plain and merged', () => {
+    const names = [...'abcdefghij']
+    const laughs = names.map((name, at) => {
+      const nine = Array(9).fill(at === 0 ? 'ha' : `*${names[at - 1]}`)
+      return `${name}: &${name} [${nine.join(', ')}]`
+    })
+    assert.match(problemsOf(laughs.join('\n'))[0] ?? '', /alias/)
+    const merged = names.map((name, at) => {
+      const nine = Array.from({ length: 9 }, (_, index) =>
+        at === 0 ? `k${index}: 1` : `k${index}: {<<: *${names[at - 1]}}`,
+      )
+      return `${name}: &${name} {${nine.join(', ')}}`
+    })
+    assert.match(problemsOf(merged.join('\n'))[0] ?? '', /alias/)
+  })
+
+  it('refuses a text that is nested without end, in place of running out of stack', () => {
+    assert.notEqual(problemsOf('['.repeat(100_000)).length, 0)
+    assert.notEqual(problemsOf('{a: '.repeat(100_000)).length, 0)
+  })
+
   it('reads JSON, which is YAML', () => {
     assert.deepEqual(parsePolicies('{"version": "v1"}').volumePolicies, [])
   })

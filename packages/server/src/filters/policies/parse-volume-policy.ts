@@ -1,4 +1,5 @@
 import type { FieldReader } from './field-reader.ts'
+import { moveParameter, moveParameterProblem } from './move-parameter.ts'
 import { parseQuantity, type Quantity } from './quantity.ts'
 import {
   type CapacityRange,
@@ -37,7 +38,10 @@ function readAction(reader: FieldReader, value: unknown, path: string): VolumeAc
     reader.problem(path, `invalid action type ${given} (one of ${volumeActionTypes.join(', ')})`)
   }
   const parameters = reader.mapping(fields.parameters, `${path}.parameters`)
-  return { type: type ?? 'skip', ...(Object.keys(parameters).length > 0 && { parameters }) }
+  const action = { type: type ?? 'skip', ...(Object.keys(parameters).length > 0 && { parameters }) }
+  const unusable = moveParameterProblem(action)
+  if (unusable !== undefined) reader.problem(`${path}.parameters.${moveParameter}`, unusable)
+  return action
 }
 
 function readConditions(reader: FieldReader, value: unknown, path: string): VolumeConditions {

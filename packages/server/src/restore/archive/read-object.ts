@@ -1,4 +1,5 @@
 import type { ActionItem } from '@lateen/plugin'
+import { jsonDepth } from '../../backup-store/json-depth.ts'
 import { parseItem } from '../../item/item-json.ts'
 import { itemPaths } from '../../item/item-paths.ts'
 import type { ArchivedItem, BackupArchive } from './backup-archive.ts'
@@ -39,43 +40,13 @@ function pathOf({ groupResource, namespace, name, version }: ArchivedItem): stri
 }
 
 function parsed(bytes: Uint8Array, path: string): unknown {
-  if (depthOf(bytes) > maxDepth)
+  if (jsonDepth(bytes) > maxDepth)
     throw new ArchivedObjectError(path, `it is nested more than ${maxDepth} deep`)
   try {
     return parseItem(bytes)
   } catch (cause) {
     throw new ArchivedObjectError(path, (cause as Error).message, { cause })
   }
-}
-
-const sign = {
-  quote: 0x22,
-  backslash: 0x5c,
-  openBrace: 0x7b,
-  closeBrace: 0x7d,
-  openBracket: 0x5b,
-  closeBracket: 0x5d,
-}
-
-/** How deep brackets are nested; those in strings do not count. */
-function depthOf(bytes: Uint8Array): number {
-  let depth = 0
-  let deepest = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte === sign.quote) at = endOfString(bytes, at)
-    else if (byte === sign.openBrace || byte === sign.openBracket) deepest = Math.max(deepest, ++depth)
-    else if (byte === sign.closeBrace || byte === sign.closeBracket) depth--
-  }
-  return deepest
-}
-
-function endOfString(bytes: Uint8Array, from: number): number {
-  for (let at = from + 1; at < bytes.length; at++) {
-    if (bytes[at] === sign.backslash) at++
-    else if (bytes[at] === sign.quote) return at
-  }
-  return bytes.length
 }
 
 interface Claimed {

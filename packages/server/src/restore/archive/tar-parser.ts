@@ -21,6 +21,8 @@ export interface TarSink {
 /** Of pax headers and long names: more than the longest path that is taken, less than what would matter in memory. */
 const metaBytes = 64 * 1024
 
+const zeros = Buffer.alloc(tarBlock)
+
 type State = 'header' | 'content' | 'meta' | 'padding' | 'ending' | 'ended'
 
 /**
@@ -84,7 +86,7 @@ export class TarParser {
         break
       case 'ended':
         this.#expect('ended', tarBlock)
-        if (part.some(byte => byte !== 0)) throw damaged('something follows its end')
+        if (!part.equals(zeros.subarray(0, part.length))) throw damaged('something follows its end')
     }
   }
 

@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeObject } from '@lateen/kube'
 import type { RestoreExecHook } from './exec-hooks.ts'
 
 /** A pod, as far as those who wait for it look. */
@@ -9,13 +9,7 @@ export interface WatchedPod extends KubeObject {
   }
 }
 
-export const podType: ResourceType<WatchedPod> = {
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
-}
+export const podType = builtInKind<WatchedPod>('Pod')
 
 /** Hooks that have not run yet, in order, by the name of their container. */
 export type PendingHooks = ReadonlyMap<string, readonly RestoreExecHook[]>

@@ -1,5 +1,5 @@
 import { goDurationOf } from '@lateen/api'
-import { messageOf } from '../../item/item-error.ts'
+import { textOf } from '@lateen/kube'
 import type { RestoreExecHook } from './exec-hooks.ts'
 
 export type RestoreHookErrorCode = 'RESTORE_HOOK_FAILED' | 'RESTORE_HOOK_EXPIRED' | 'RESTORE_HOOK_NOT_RUN'
@@ -26,7 +26,7 @@ export interface HookOfPod {
 
 /** The command was run, or was tried. */
 export function hookFailed(of: HookOfPod, cause: unknown): RestoreHookError {
-  return new RestoreHookError('RESTORE_HOOK_FAILED', `${named(of)} failed to execute: ${messageOf(cause)}`, {
+  return new RestoreHookError('RESTORE_HOOK_FAILED', `${named(of)} failed to execute: ${textOf(cause)}`, {
     hint: 'run the command in the container by hand; the pod is restored',
     cause,
   })
@@ -43,7 +43,7 @@ export function hookExpired(of: HookOfPod, waitedMs: number): RestoreHookError {
 
 /** The moment to run it never came. */
 export function hookNotRun(of: HookOfPod, reason: unknown): RestoreHookError {
-  return new RestoreHookError('RESTORE_HOOK_NOT_RUN', `${named(of)} not executed: ${messageOf(reason)}`, {
+  return new RestoreHookError('RESTORE_HOOK_NOT_RUN', `${named(of)} not executed: ${textOf(reason)}`, {
     hint: 'see why the container was not up (kubectl describe pod), and run the command by hand',
     ...(reason instanceof Error && { cause: reason }),
   })

@@ -16,6 +16,10 @@ describe('A refusal', () => {
     ['Internal error occurred: failed calling webhook "x": EOF', /does not answer/],
     ['pods "a" is forbidden: exceeded quota: q, requested: pods=1', /ResourceQuota/],
     ['pods "a" is forbidden: violates PodSecurity "restricted:latest"', /pod-security/],
+    [
+      'roles "a" is forbidden: user "u" is attempting to grant RBAC permissions not currently held:',
+      /"escalate"/,
+    ],
     ['Service "a" is invalid: spec.clusterIPs[0]: Invalid value: field is immutable', /recreate/],
     ['unable to create new content in namespace shop because it is being terminated', /being deleted/],
     ['spec.ports[0].nodePort: Invalid value: 30000: provided port is already allocated', /node port/],

@@ -20,6 +20,10 @@ interface Rule {
 
 const rules: readonly Rule[] = [
   {
+    matches: /attempting to grant RBAC permissions not currently held/,
+    hint: 'nobody may grant more than he has: allow the server "bind" and "escalate" on "roles" and "clusterroles" (lateen install --rights …,restore-roles)',
+  },
+  {
     matches: /admission webhook "[^"]*" denied the request/,
     hint: 'an admission webhook of this cluster refuses the object: change it with a resource modifier, or change the rules of the webhook',
   },

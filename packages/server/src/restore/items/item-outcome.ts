@@ -33,6 +33,7 @@ export const reasons = {
   completed: 'it has completed',
   mirrorPod: 'it is a mirror pod',
   provisioned: 'its claim gets a new volume',
+  withoutCsi: 'volumes are not restored from CSI snapshots here',
 } as const
 
 export function skipped(reason: string, compared: Compared = {}): ItemOutcome {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { groupResource } from '../../item/item.ts'
-import { isCompleted, isMirrorPod } from './never-restored.ts'
+import { isCompleted, isMirrorPod, isSnapshotOfBackup } from './never-restored.ts'
 
 const pods = groupResource({ group: '', plural: 'pods' })
 const jobs = groupResource({ group: 'batch', plural: 'jobs' })
@@ -26,5 +26,26 @@ describe('What is never restored', () => {
     assert.ok(isMirrorPod(pods, mirror))
     assert.ok(!isMirrorPod(jobs, mirror))
     assert.ok(!isMirrorPod(pods, object({})))
+  })
+
+  it('stands for a snapshot of the backup, where nobody restores from those', () => {
+    const group = 'snapshot.storage.k8s.io'
+    const snapshots = groupResource({ group, plural: 'volumesnapshots' })
+    const contents = groupResource({ group, plural: 'volumesnapshotcontents' })
+    const restore = {
+      apiVersion: 'velero.io/v1',
+      kind: 'Restore',
+      metadata: {},
+      spec: { backupName: 'nightly' },
+    }
+    const labelled = (backup: string) => ({
+      ...object({}),
+      metadata: { name: 'x', labels: { 'velero.io/backup-name': backup } },
+    })
+    assert.ok(isSnapshotOfBackup(snapshots, labelled('nightly'), restore))
+    assert.ok(!isSnapshotOfBackup(snapshots, labelled('other'), restore))
+    assert.ok(!isSnapshotOfBackup(snapshots, object({}), restore), 'one of a user')
+    assert.ok(isSnapshotOfBackup(contents, object({}), restore))
+    assert.ok(!isSnapshotOfBackup(pods, labelled('nightly'), restore))
   })
 })

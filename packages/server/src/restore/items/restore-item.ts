@@ -11,7 +11,7 @@ import {
   reasons,
   skipped,
 } from './item-outcome.ts'
-import { isCompleted, isMirrorPod } from './never-restored.ts'
+import { isCompleted, isMirrorPod, isSnapshotObject, isSnapshotOfBackup } from './never-restored.ts'
 import { prepareObject } from './prepare-object.ts'
 import { resetObject } from './reset-object.ts'
 import { RestoreItemError } from './restore-item-error.ts'
@@ -105,12 +105,15 @@ async function restore(
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
   if (isMirrorPod(item.groupResource, object)) return skipped(reasons.mirrorPod)
+  if (!run.csiEnabled && isSnapshotOfBackup(item.groupResource, object, run.restore)) {
+    return skipped(reasons.withoutCsi)
+  }
   const actions = run.actions.forPlace(item.groupResource, item.namespace)
   const itemFromBackup = actions.length > 0 ? copyJson(object) : object
   const volume =
     item.groupResource === 'persistentvolumes' ? await run.volumes.prepare(object, signal) : object
   if (volume === undefined) return skipped(reasons.provisioned)
-  const { status } = volume
+  const status = isSnapshotObject(item.groupResource) ? undefined : volume.status
   const { uid } = object.metadata
   const claimedVolume = volumeNameOf(object)
   const owners = run.owners.wanted(object)

@@ -1,7 +1,8 @@
 import type { Restore } from '@lateen/api'
 import type { Logger } from '@lateen/kube'
-import type { RestoreItemAction } from '@lateen/plugin'
+import type { BackedUpObjects, RestoreItemAction } from '@lateen/plugin'
 import type { ActionTable } from '../../item/resolve-actions.ts'
+import type { BegunOperations } from '../../operations/operation-journal.ts'
 import type { RestoreOperation } from '../../operations/restore-operation.ts'
 import type { RestoredClaim, RestorePorts } from '../restore-request.ts'
 import type { RestoreScope } from '../scope/restore-scope.ts'
@@ -30,8 +31,10 @@ export interface RestoreRun {
   readonly actions: ActionTable<RestoreItemAction>
   readonly policy: ExistingPolicy
   readonly labels: RestoreLabels
+  /** Whether volumes are restored through CSI here. */
   readonly csiEnabled: boolean
-  readonly operations: RestoreOperation[]
+  readonly backedUp: BackedUpObjects
+  readonly operations: BegunOperations<RestoreOperation>
   readonly claims: RestoredClaim[]
   /** Definitions that were created or changed, whose types the server is about to serve. */
   readonly definitions: Definition[]

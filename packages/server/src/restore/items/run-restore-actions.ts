@@ -43,10 +43,10 @@ export async function runRestoreActions(
   let object = item
   for (const resolved of options.actions) {
     if (!resolved.matches(object.metadata.labels)) continue
-    if (resolved.name.startsWith(csiPrefix) && !run.csiEnabled) continue
+    if (resolved.name.startsWith(csiPrefix) && !run.csiEnabled && !isMoved(options.itemFromBackup)) continue
     signal.throwIfAborted()
     const result = await execute(resolved, object, options)
-    noteOperation(resolved.name, result, options)
+    await noteOperation(resolved.name, result, options)
     if (result.skip === true) return { skippedBy: resolved.name }
     object = result.item
     const there = await restoreAdditional(result, object, options)
@@ -55,13 +55,21 @@ export async function runRestoreActions(
   return { object }
 }
 
+/** Whether an object is a claim whose content was moved into the repository, which needs no snapshot any more. */
+function isMoved({ kind, metadata }: ActionItem): boolean {
+  return (
+    kind === 'PersistentVolumeClaim' && metadata.annotations?.[annotationNames.dataUploadName] !== undefined
+  )
+}
+
 async function execute(
   { name, action }: ResolvedAction<RestoreItemAction>,
   item: ActionItem,
   { run, itemFromBackup, item: at, signal }: RestoreActionsOptions,
 ): Promise<RestoreItemResult> {
   try {
-    return await action.execute({ item, itemFromBackup, restore: run.restore, signal })
+    const { restore, backedUp } = run
+    return await action.execute({ item, itemFromBackup, restore, backedUp, signal })
   } catch (cause) {
     throwIfOver(cause, signal)
     throw new RestoreItemError('ITEM_ACTION_FAILED', itemId(at), {
@@ -123,14 +131,15 @@ async function awaitAdditional(
   }
 }
 
-function noteOperation(
+/** Only an operation that is noted can be stopped when this server dies. */
+async function noteOperation(
   action: string,
   { operationId }: RestoreItemResult,
   { run, item }: RestoreActionsOptions,
-): void {
+): Promise<void> {
   if (!operationId) return
   const [resource = '', ...group] = item.groupResource.split('.')
   const id = { group: group.join('.'), resource, namespace: item.namespace, name: item.source.name }
   const now = run.ports.clock.now()
-  run.operations.push(newRestoreOperation({ restore: run.restore, action, item: id, operationId, now }))
+  await run.operations.add(newRestoreOperation({ restore: run.restore, action, item: id, operationId, now }))
 }

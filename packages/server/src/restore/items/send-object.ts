@@ -182,6 +182,7 @@ function podDataFailed({ report }: RestoreRun, item: ItemInHand, error: unknown)
 
 function noteClaim(run: RestoreRun, { item, claimedVolume, created }: CreatedObject): void {
   const { namespace = '', name = '' } = created.metadata
+  run.volumes.claimRestored(created)
   run.claims.push({
     namespace,
     name,

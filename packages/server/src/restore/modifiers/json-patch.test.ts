@@ -23,6 +23,23 @@ function patched(document: Record<string, unknown>, ...operations: JsonOperation
 
 const code = (wanted: string) => (error: unknown) => error instanceof JsonPatchError && error.code === wanted
 
+describe('a JSON patch that copies its own copies', () => {
+  it('is stopped before it fills memory', () => {
+    const copies = Array.from({ length: 64 }, (_, index): JsonOperation => {
+      return { op: 'copy', from: at('/data'), path: at(`/data/x${index}`) }
+    })
+    const document = { data: { text: 'x'.repeat(100) } }
+    assert.throws(() => applyJsonPatch(document, copies), code('JSON_PATCH_TOO_LARGE'))
+    assert.ok(JSON.stringify(document).length < 8 << 20)
+  })
+
+  it('copies what an object may have', () => {
+    const document = { data: 'x'.repeat(1 << 20) }
+    applyJsonPatch(document, [{ op: 'copy', from: at('/data'), path: at('/more') }])
+    assert.deepEqual(Object.keys(document), ['data', 'more'])
+  })
+})
+
 describe('applyJsonPatch', () => {
   const cases: { what: string; before: Record<string, unknown>; operation: JsonOperation; after: unknown }[] =
     [

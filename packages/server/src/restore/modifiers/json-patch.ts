@@ -14,7 +14,14 @@ export type JsonOperation =
   | { readonly op: 'remove'; readonly path: Pointer }
   | { readonly op: 'copy' | 'move'; readonly from: Pointer; readonly path: Pointer }
 
-type JsonPatchErrorCode = 'JSON_PATCH_TEST_FAILED' | 'JSON_PATCH_PATH_MISSING' | 'JSON_PATCH_BAD_INDEX'
+type JsonPatchErrorCode =
+  | 'JSON_PATCH_TEST_FAILED'
+  | 'JSON_PATCH_PATH_MISSING'
+  | 'JSON_PATCH_BAD_INDEX'
+  | 'JSON_PATCH_TOO_LARGE'
+
+/** What all copies of a patch may have together, as JSON: that of the API server. Each could double the document. */
+const mostCopied = 3 << 20
 
 /** Why a JSON patch does not apply to a document. */
 export class JsonPatchError extends Error {
@@ -44,10 +51,23 @@ export function parsePointer(text: string): Pointer | undefined {
  * Throws JsonPatchError.
  */
 export function applyJsonPatch(document: JsonObject, operations: readonly JsonOperation[]): void {
-  for (const operation of operations) applyOperation(document, operation)
+  const copies = new Copies()
+  for (const operation of operations) applyOperation(document, operation, copies)
 }
 
-function applyOperation(document: JsonObject, operation: JsonOperation): void {
+/** Makes the copies of one patch, and counts what they come to. */
+class Copies {
+  #size = 0
+
+  of(value: unknown, path: Pointer): unknown {
+    this.#size += JSON.stringify(value).length
+    if (this.#size <= mostCopied) return copyJson(value)
+    const message = `the copies of the patch have more than ${mostCopied} characters, with that to ${path.text}`
+    throw new JsonPatchError('JSON_PATCH_TOO_LARGE', message)
+  }
+}
+
+function applyOperation(document: JsonObject, operation: JsonOperation, copies: Copies): void {
   const { path } = operation
   switch (operation.op) {
     case 'add':
@@ -63,7 +83,7 @@ function applyOperation(document: JsonObject, operation: JsonOperation): void {
       test(placeOf(document, path), operation.value)
       break
     case 'copy':
-      placeOf(document, path).add(copyJson(placeOf(document, operation.from).present()))
+      placeOf(document, path).add(copies.of(placeOf(document, operation.from).present(), path))
       break
     case 'move': {
       const from = placeOf(document, operation.from)

@@ -1,4 +1,4 @@
-import type { ResourceType, Unstructured } from '@lateen/kube'
+import { builtInKind, type Unstructured } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
 import type { Schema } from './schema.ts'
 
@@ -11,13 +11,7 @@ export interface PlannedDefinition extends ActionItem {
   }
 }
 
-export const definitionType: ResourceType<Unstructured> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-}
+export const definitionType = builtInKind<Unstructured>('CustomResourceDefinition')
 
 /** Whether a definition brings a version that objects can be created in. */
 export function serves({ spec }: PlannedDefinition, version: string): boolean {

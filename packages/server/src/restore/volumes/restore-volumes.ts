@@ -1,6 +1,6 @@
 import { annotationNames, type Backup, type Restore } from '@lateen/api'
 import type { Clock } from '@lateen/kube'
-import type { ActionItem } from '@lateen/plugin'
+import type { ActionItem, BackedUpObjects } from '@lateen/plugin'
 import { type GroupResource, groupResource } from '../../item/item.ts'
 import { messageOf } from '../../item/item-error.ts'
 import { claimType, namespaceType, volumeType } from '../items/core-types.ts'
@@ -11,13 +11,16 @@ import type { RestoreScope } from '../scope/restore-scope.ts'
 import type { RestoreSink } from '../sink/sink.ts'
 import { BackedUpIndex } from './backed-up-index.ts'
 import { lastingOf, rebindClaim, resetBinding, type VolumeNames } from './binding.ts'
+import { csiRestoreInfo, snapshotSourceOf } from './csi-restore-info.ts'
 import { decideVolume, type PersistentVolume } from './decide-volume.ts'
+import { movedRestoreInfo, waitsForDownload } from './moved-restore-info.ts'
 import type { BackedUpVolumes, RestoreVolumeInfo, VolumeRestore } from './volume-restore.ts'
 
 export interface RestoreVolumesOptions {
   restore: Restore
   backup: Backup
   backedUp: BackedUpVolumes
+  objects: BackedUpObjects
   volumes: VolumeRestore
   scope: RestoreScope
   sink: RestoreSink
@@ -38,6 +41,8 @@ export class RestoreVolumes {
   readonly #provisioned = new Set<string>()
   readonly #renamed = new Map<string, string>()
   readonly #volumeInfo: RestoreVolumeInfo[] = []
+  readonly #fromCsi: { namespace: string; name: string }[] = []
+  readonly #downloading: string[] = []
 
   constructor(options: RestoreVolumesOptions) {
     this.#options = options
@@ -62,7 +67,7 @@ export class RestoreVolumes {
       info,
       snapshot: this.#index.snapshotOf(name),
       podVolumeBackup: claim !== undefined && this.#index.hasPodVolumeBackup(claim),
-      csiSnapshot: info === undefined && claim !== undefined && (await this.#hasCsiData(claim, signal)),
+      csiSnapshot: info === undefined && claim !== undefined && (await this.#hasCsiData(claim)),
     })
     switch (decided.step) {
       case 'from snapshot':
@@ -95,6 +100,13 @@ export class RestoreVolumes {
     })
   }
 
+  /** Takes note of a claim that was created. */
+  claimRestored(claim: ActionItem): void {
+    const { namespace = '', name = '' } = claim.metadata
+    if (snapshotSourceOf(claim) !== undefined) this.#fromCsi.push({ namespace, name })
+    if (waitsForDownload(claim)) this.#downloading.push(name)
+  }
+
   /** Begins to restore the volumes of a pod that was created, if the backup has their files. */
   async podRestored(pod: ActionItem, sourceNamespace: string, signal: AbortSignal): Promise<void> {
     const { podVolumes } = this.#options.volumes
@@ -110,18 +122,34 @@ export class RestoreVolumes {
   /** Waits for the data of all pods. Failures are errors of the restore. */
   async finish(signal: AbortSignal): Promise<RestoreVolumeInfo[]> {
     const { volumes: ways, report } = this.#options
-    if ('unavailable' in ways.podVolumes) return this.#volumeInfo
+    const known = [...this.#volumeInfo, ...(await this.#csiVolumeInfo(signal))]
+    if ('unavailable' in ways.podVolumes) return known
     const { errors, volumeInfo } = await ways.podVolumes.finish(signal)
     for (const error of errors)
       report.error({ place: 'restore', error, message: 'A pod volume is not restored' })
-    return [...this.#volumeInfo, ...volumeInfo]
+    return [...known, ...volumeInfo]
   }
 
-  async #hasCsiData(claim: { namespace?: string; name?: string }, signal: AbortSignal): Promise<boolean> {
+  /** For backups from before there was volume info: what claims themselves tell. */
+  async #hasCsiData(claim: { namespace?: string; name?: string }): Promise<boolean> {
     if (this.#index.hasCsiSnapshot(claim)) return true
-    const { csi } = this.#options.volumes
-    if ('unavailable' in csi) return false
-    return csi.hasMovedData({ namespace: claim.namespace ?? '', name: claim.name ?? '' }, signal)
+    const { namespace = '', name = '' } = claim
+    const id = { group: '', resource: 'persistentvolumeclaims', namespace, name }
+    const annotations = (await this.#options.objects.read(id))?.metadata.annotations ?? {}
+    return annotationNames.volumeSnapshotName in annotations || annotationNames.dataUploadName in annotations
+  }
+
+  async #csiVolumeInfo(signal: AbortSignal): Promise<RestoreVolumeInfo[]> {
+    const infos: RestoreVolumeInfo[] = []
+    for (const claim of this.#fromCsi) {
+      const info = await csiRestoreInfo(claim, this.#options.sink, { signal })
+      if (info !== undefined) infos.push(info)
+    }
+    const { restore, sink } = this.#options
+    if (this.#downloading.length > 0 && sink.writes) {
+      infos.push(...(await movedRestoreInfo(restore, sink, { signal })))
+    }
+    return infos
   }
 
   async #fromSnapshot(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
@@ -229,6 +257,7 @@ export class RestoreVolumes {
       })
       report.warn({ ...told, error, message: 'A volume is restored without its data' })
     } else if (data === 'CSI snapshot' && 'unavailable' in ways.csi && restore.spec.restorePVs !== false) {
+      if (ways.csi.movedIsAvailable && this.#index.infoOf(name)?.snapshotDataMoved) return
       const error = new RestoreItemError('VOLUME_EMPTY', volumeItem(name), {
         message: `persistentvolumes/${name}: the data of this volume are not restored: ${ways.csi.unavailable}: ${fate}`,
         hint: 'restore with a server that can',

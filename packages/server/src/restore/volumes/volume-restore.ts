@@ -71,22 +71,22 @@ export interface PodVolumeRestores {
   finish(signal: AbortSignal): Promise<{ errors: readonly Error[]; volumeInfo: readonly RestoreVolumeInfo[] }>
 }
 
-/** Restores through CSI are actions on claims; this says only whether there are any. */
+/** Volumes are restored through CSI by actions on claims; this says only that there are any. */
 export interface CsiRestores {
-  /** Whether the data of a claim are with a data mover, for backups without volume info. */
-  hasMovedData(claim: { namespace: string; name: string }, signal: AbortSignal): Promise<boolean>
+  available: true
 }
 
 /** The ways of restoring the data of volumes that a server has. */
 export interface VolumeRestore {
   snapshots: SnapshotRestores | Unavailable
   podVolumes: PodVolumeRestores | Unavailable
-  csi: CsiRestores | Unavailable
+  /** What was moved into the repository can be restored also where no snapshot can. */
+  csi: CsiRestores | (Unavailable & { movedIsAvailable?: true })
 }
 
 /** For servers and callers that cannot restore data: volumes come back empty, which is an error with this as the reason. */
 export const noVolumeRestore: VolumeRestore = {
-  snapshots: { unavailable: 'restoring volume snapshots is not available in this server yet' },
-  podVolumes: { unavailable: 'restoring file system backups is not available in this server yet' },
-  csi: { unavailable: 'restoring CSI snapshots is not available in this server yet' },
+  snapshots: { unavailable: 'restoring native snapshots is not available without a server' },
+  podVolumes: { unavailable: 'restoring file system backups is not available without a server' },
+  csi: { unavailable: 'restoring CSI snapshots is not available without a server' },
 }

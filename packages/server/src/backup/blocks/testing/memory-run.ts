@@ -16,6 +16,8 @@ import {
   itemKey,
 } from '../../../item/item.ts'
 import { resolveActions } from '../../../item/resolve-actions.ts'
+import type { BackupOperation } from '../../../operations/backup-operation.ts'
+import { type BegunOperations, operationsInMemory } from '../../../operations/operation-journal.ts'
 import type { VolumeBackup } from '../../../volumes/volume-backup.ts'
 import { noVolumeBackup } from '../../../volumes/volume-backup.ts'
 import { createInclusion } from '../../items/inclusion.ts'
@@ -23,6 +25,7 @@ import { ItemRecord } from '../../items/item-record.ts'
 import type { ItemRun } from '../../items/item-run.ts'
 import type { ItemSource } from '../../items/item-source.ts'
 import type { LoadedItem } from '../../items/loaded-item.ts'
+import type { SnapshotCut } from '../../volumes/claim-snapshots.ts'
 import { VolumeWork } from '../../volumes/volume-work.ts'
 
 /** An object of a made-up cluster: `pods/shop/web`, `persistentvolumes//pv-1`. */
@@ -42,12 +45,15 @@ export interface MemoryRunOptions {
   blockActions?: readonly Registered<ItemBlockAction>[]
   itemActions?: readonly Registered<BackupItemAction>[]
   volumes?: VolumeBackup
+  operations?: BegunOperations<BackupOperation>
+  /** Waits for snapshots through CSI. Absent: there are none. */
+  snapshotCut?: SnapshotCut
   onLine?(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: object): void
 }
 
 /** A run over objects in memory that admits everything. */
 export interface MemoryRun {
-  run: ItemRun
+  run: ItemRun & { volumes: VolumeWork }
   collected: CollectedItems
   /** Paths in the archive, in order. */
   archived: string[]
@@ -93,7 +99,8 @@ export async function createMemoryRun(options: MemoryRunOptions): Promise<Memory
     groupResource: groupResource({ group: '', plural: name }),
     namespaced: true,
   })
-  const run: ItemRun = {
+  const { operations = operationsInMemory<BackupOperation>() } = options
+  const run: MemoryRun['run'] = {
     backup,
     source,
     log: logTo(options.onLine),
@@ -102,12 +109,10 @@ export async function createMemoryRun(options: MemoryRunOptions): Promise<Memory
     record: new ItemRecord(collected.count),
     itemActions: await resolveActions(options.itemActions ?? [], resolve),
     blockActions: await resolveActions(options.blockActions ?? [], resolve),
-    operations: [],
-    csiEnabled: false,
+    operations,
+    csiEnabled: options.snapshotCut !== undefined,
     archive: {
       add: async path => void archived.push(path),
-      finish: () => Promise.reject(new TypeError('never finished')),
-      [Symbol.asyncDispose]: async () => undefined,
     },
     volumes: new VolumeWork({
       backup,
@@ -116,7 +121,10 @@ export async function createMemoryRun(options: MemoryRunOptions): Promise<Memory
       settings: { defaultVolumesToFsBackup: true, snapshotVolumes: undefined, claimsExcluded: false },
       matchPolicy: undefined,
       claimPods: { using: async () => [] },
-      csiUnavailable: 'not here',
+      csiUnavailable: options.snapshotCut ? undefined : 'not here',
+      snapshotCut: options.snapshotCut,
+      clock: systemClock,
+      operations,
     }),
   }
   return { run, collected, archived }

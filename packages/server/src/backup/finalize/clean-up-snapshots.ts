@@ -1,0 +1,94 @@
+import type { Backup, BackupStatus } from '@lateen/api'
+import { isRetryable, type KubeClient } from '@lateen/kube'
+import type { BackupStore } from '../../backup-store/backup-store.ts'
+import { type BackupGroup, groupsOfBackup, isMemberOf, removeGroup } from '../../csi/backup-groups.ts'
+import { snapshotsOfBackup } from '../../csi/backup-snapshots.ts'
+import { eachAtOnce } from '../../csi/each-at-once.ts'
+import { discardSnapshot, releaseSnapshot } from '../../csi/release-snapshot.ts'
+import { snapshotGroup, type VolumeSnapshot } from '../../csi/snapshot-kinds.ts'
+import { createScratchFolder } from '../../scratch/scratch-folder.ts'
+import { openLog } from '../open-log.ts'
+import type { PerformPorts } from '../perform-backup.ts'
+import { addToReport, readResults } from './add-to-report.ts'
+import { type ArchivedSnapshots, archivedSnapshots } from './archived-snapshots.ts'
+
+export interface CleanUpPorts
+  extends Pick<PerformPorts, 'client' | 'clock' | 'log' | 'scratch' | 'logLevel' | 'logFormat'> {}
+
+/** A snapshot whose objects could not be removed, and why. */
+export interface LeftSnapshot {
+  snapshot: VolumeSnapshot
+  error: unknown
+}
+
+/**
+ * Removes from the cluster what a backup took snapshots by, once its archive is in the bucket: the snapshots that stand in there stay in the
+ * storage, and all others go. What cannot be removed is a warning of the backup. May be repeated. Returns what comes on top of the status.
+ *
+ * Throws KubeErrors and ObjectStoreError; repeating may help.
+ */
+export async function cleanUpSnapshots(
+  { backup, store }: { backup: Backup; store: BackupStore },
+  ports: CleanUpPorts,
+  signal: AbortSignal,
+): Promise<BackupStatus> {
+  const left = await removeSnapshots({ backup, store }, ports, signal)
+  if (left.length === 0) return {}
+  await using scratch = await createScratchFolder(ports.scratch, 'clean-up')
+  await using log = await openLog(backup, scratch.folder, ports)
+  for (const { snapshot, error } of left) {
+    const { namespace, name } = snapshot.metadata
+    const fields = { resource: `volumesnapshots.${snapshotGroup}`, namespace, name, error }
+    log.warn(fields, 'A snapshot is in the backup, but its objects stay in the cluster')
+  }
+  const scope = { backup, store, log, signal }
+  await addToReport(await readResults(scope), { ...scope, serverLog: ports.log })
+  return { warnings: log.warnings }
+}
+
+/** Returns those that are left. Throws what repeating may help against. */
+export async function removeSnapshots(
+  { backup, store }: { backup: Backup; store: BackupStore },
+  { client }: { client: KubeClient },
+  signal: AbortSignal,
+): Promise<LeftSnapshot[]> {
+  const ports = { client, signal }
+  const snapshots = await snapshotsOfBackup(backup.metadata.uid ?? '', ports)
+  const groups = await groupsOfBackup(backup, ports)
+  if (snapshots.length + groups.length === 0) return []
+  const archived = await archivedSnapshots({ backup, store, signal })
+  const left: LeftSnapshot[] = []
+  await eachAtOnce(groups, async group => {
+    try {
+      await removeGroup(group, isArchived(group, archived), ports)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isRetryable(error)) throw error
+      left.push(...group.snapshots.map(snapshot => ({ snapshot, error })))
+    }
+  })
+  const alone = snapshots.filter(snapshot => !groups.some(group => isMemberOf(snapshot, group)))
+  await eachAtOnce(alone, async snapshot => {
+    const { namespace = '', name = '' } = snapshot.metadata
+    const id = { group: snapshotGroup, resource: 'volumesnapshots', namespace, name }
+    try {
+      await (archived.has(id) ? releaseSnapshot : discardSnapshot)(snapshot, ports)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isRetryable(error)) throw error
+      left.push({ snapshot, error })
+    }
+  })
+  return left
+}
+
+/** A group goes or stays as a whole: the storage keeps it when one of its snapshots is needed. */
+function isArchived({ snapshots, contents }: BackupGroup, archived: ArchivedSnapshots): boolean {
+  const names = [
+    ...snapshots.map(({ metadata }) => metadata),
+    ...contents.map(({ spec }) => spec.volumeSnapshotRef),
+  ]
+  return names.some(({ namespace = '', name = '' }) =>
+    archived.has({ group: snapshotGroup, resource: 'volumesnapshots', namespace, name }),
+  )
+}

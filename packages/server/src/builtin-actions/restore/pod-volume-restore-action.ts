@@ -1,0 +1,117 @@
+import { backupSelector, type PodVolumeBackup, PodVolumeBackupKind } from '@lateen/api'
+import { builtInKind, type KubeClient, type KubeObject, unlessNotFound } from '@lateen/kube'
+import type { ActionItem, RestoreItemAction } from '@lateen/plugin'
+import type { PluginConfig } from './plugin-config.ts'
+import { waitContainer, waitContainerNames } from './wait-container.ts'
+
+interface Container {
+  name: string
+  securityContext?: object
+}
+
+interface PodItem extends ActionItem {
+  spec?: {
+    volumes?: readonly { name: string }[]
+    containers?: readonly Container[]
+    initContainers?: Container[]
+    os?: { name?: string }
+    nodeSelector?: Record<string, string>
+    securityContext?: { runAsUser?: number; runAsGroup?: number; runAsNonRoot?: boolean }
+  }
+}
+
+interface Deployment extends KubeObject {
+  spec: { template: { spec: { containers: readonly { image: string }[] } } }
+}
+
+const DeploymentKind = builtInKind<Deployment>('Deployment')
+
+export interface PodVolumeRestoreActionOptions {
+  client: KubeClient
+  /** Where the server runs. */
+  namespace: string
+  config: PluginConfig
+}
+
+/** `velero.io/pod-volume-restore`: a pod whose volumes are restored from files waits for them in an init container. */
+export function podVolumeRestoreAction(options: PodVolumeRestoreActionOptions): RestoreItemAction {
+  return {
+    appliesTo: async () => ({ includedResources: ['pods'] }),
+    async execute({ item, itemFromBackup, restore, signal }) {
+      const pod = item as PodItem
+      const { spec = {} } = pod
+      const of = {
+        namespace: itemFromBackup.metadata.namespace ?? '',
+        name: itemFromBackup.metadata.name ?? '',
+      }
+      const backups = await backupsOf(restore.spec.backupName ?? '', options, signal)
+      const volumes = volumesWithData(pod, of, backups)
+      const waiting =
+        volumes.length === 0
+          ? []
+          : [
+              waitContainer({
+                pod: spec,
+                volumes,
+                restoreUid: restore.metadata.uid ?? '',
+                image: await serverImage(options, signal),
+                config: await options.config(signal),
+              }),
+            ]
+      return { item: waitingWith(pod, waiting) }
+    },
+  }
+}
+
+/** The same where nobody restores files: a pod that has waited for an earlier restore would wait for ever. */
+export const noPodVolumeWaitAction: RestoreItemAction = {
+  appliesTo: async () => ({ includedResources: ['pods'] }),
+  execute: async ({ item }) => ({ item: waitingWith(item as PodItem, []) }),
+}
+
+/** The pod with these containers that wait, and none of an earlier restore. */
+function waitingWith(pod: PodItem, waiting: readonly object[]): ActionItem {
+  const { initContainers = [], ...spec } = pod.spec ?? {}
+  const others = initContainers.filter(({ name }) => !waitContainerNames.includes(name))
+  const all = [...waiting, ...others] as Container[]
+  return { ...pod, spec: { ...spec, ...(all.length > 0 && { initContainers: all }) } } as ActionItem
+}
+
+async function backupsOf(
+  backupName: string,
+  { client, namespace }: PodVolumeRestoreActionOptions,
+  signal: AbortSignal | undefined,
+): Promise<PodVolumeBackup[]> {
+  const labelSelector = backupSelector(backupName)
+  return client.resource(PodVolumeBackupKind, namespace).list({ labelSelector, signal }).toArray()
+}
+
+/** The volumes that the pod still has and of which there are files. */
+export function volumesWithData(
+  { spec }: PodItem,
+  source: { namespace: string; name: string },
+  backups: readonly PodVolumeBackup[],
+): string[] {
+  const names = (spec?.volumes ?? []).map(({ name }) => name)
+  const restorable = backups.filter(
+    ({ spec: of, status }) =>
+      of.pod.namespace === source.namespace &&
+      of.pod.name === source.name &&
+      status?.phase === 'Completed' &&
+      Boolean(status.snapshotID),
+  )
+  const backedUp = new Set(restorable.map(({ spec: of }) => of.volume))
+  return names.filter(name => backedUp.has(name))
+}
+
+/** The image of the server, whose helper waits. Undefined when there is no Deployment: the ConfigMap must name one then. */
+async function serverImage(
+  { client, namespace }: PodVolumeRestoreActionOptions,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const found = await client
+    .resource(DeploymentKind, namespace)
+    .get('velero', { signal })
+    .catch(unlessNotFound)
+  return found?.spec.template.spec.containers[0]?.image
+}

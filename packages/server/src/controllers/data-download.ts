@@ -1,0 +1,87 @@
+import { type DataDownload, DataDownloadKind, finalizerNames, labelNames } from '@lateen/api'
+import { again, type ControllerOptions, done, type KubeClient, unlessNotFound } from '@lateen/kube'
+import {
+  diagnoseRestoreVolume,
+  type ExposeRestorePorts,
+  exposeRestoreVolume,
+  forgetCopies,
+} from '../data-path/expose-restore-volume.ts'
+import { ClaimKind } from '../data-path/intermediate-claim.ts'
+import { discardVolume, rebindVolume } from '../data-path/rebind-volume.ts'
+import { isBuiltInMover } from '../volumes/new-data-upload.ts'
+import { type AnyNode, takenByAnyNode } from './any-node.ts'
+import type { MoveSort } from './move-sort.ts'
+import { completedRestore } from './pod-volume-restore.ts'
+import { type VolumeMoveOptions, volumeMoveController } from './volume-move.ts'
+
+export interface DataDownloadOptions extends Omit<VolumeMoveOptions<DataDownload>, 'sort' | 'more'> {
+  expose: Omit<ExposeRestorePorts, 'client' | 'signal'> & AnyNode
+}
+
+/** A restore creates the claim right after the download. */
+const LOOK_FOR_TARGET_MS = 1_000
+
+/** Has volumes filled by movers, and given to the claims that are restored. Those of other movers than ours are left alone. */
+export function dataDownloadController(options: DataDownloadOptions): ControllerOptions {
+  const { client, objects } = options
+  /** Those whose claim was seen. */
+  const ready = new Set<string>()
+  const sort = downloadsOf(options, ({ metadata }) => ready.has(metadata.uid ?? ''))
+  const controller = volumeMoveController({ ...options, sort })
+  return {
+    ...controller,
+    async reconcile(key, context) {
+      const object = objects.get(key)
+      if (object === undefined) return controller.reconcile(key, context)
+      if (!isBuiltInMover(object.spec.datamover)) return done()
+      const { uid = '' } = object.metadata
+      if (!isNew(object)) {
+        ready.delete(uid)
+        return controller.reconcile(key, context)
+      }
+      if (await hasTarget(object, { client, signal: context.signal })) ready.add(uid)
+      const outcome = await controller.reconcile(key, context)
+      return ready.has(uid) || outcome.type === 'again' ? outcome : again({ afterMs: LOOK_FOR_TARGET_MS })
+    },
+  }
+}
+
+function isNew({ status }: DataDownload): boolean {
+  return !status?.phase || status.phase === 'New'
+}
+
+async function hasTarget(
+  { spec }: DataDownload,
+  { client, signal }: { client: KubeClient; signal: AbortSignal },
+): Promise<boolean> {
+  const { namespace, pvc } = spec.targetVolume
+  const found = await client.resource(ClaimKind, namespace).get(pvc, { signal }).catch(unlessNotFound)
+  return found !== undefined
+}
+
+function downloadsOf(
+  { expose, clock, prepareTimeoutMs }: DataDownloadOptions,
+  isReady: MoveSort<DataDownload>['isReady'],
+): MoveSort<DataDownload> {
+  const { isOurs, isHere, accepted, prepared } = takenByAnyNode<DataDownload>({
+    ...{ ...expose, clock, prepareTimeoutMs },
+  })
+  return {
+    name: 'data-download',
+    kind: DataDownloadKind,
+    label: labelNames.dataDownload,
+    finalizer: finalizerNames.dataMove,
+    isReady,
+    isNobodys: () => false,
+    ...{ isOurs, isHere, accepted, ...(prepared && { prepared }) },
+    expose: (object, { client, signal }) => exposeRestoreVolume(object, { ...expose, client, signal }),
+    diagnose: (object, { client, signal }) => diagnoseRestoreVolume(object, { ...expose, client, signal }),
+    finish: rebindVolume,
+    async cleanUp(object, scope) {
+      const { client, signal } = scope
+      await forgetCopies(object, { ...expose, client, signal })
+      return object.status?.phase === 'Completed' ? 'done' : discardVolume(object, scope)
+    },
+    completed: completedRestore,
+  }
+}

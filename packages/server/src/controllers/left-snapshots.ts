@@ -1,0 +1,175 @@
+import { type Backup, labelNames } from '@lateen/api'
+import {
+  type Clock,
+  type ControllerOptions,
+  done,
+  type Informer,
+  type KubeClient,
+  keyOf,
+  noneIfUnseen,
+  type Outcome,
+  periodically,
+  type ReconcileContext,
+  watching,
+} from '@lateen/kube'
+import { archivedSnapshots } from '../backup/finalize/archived-snapshots.ts'
+import { removeSnapshots } from '../backup/finalize/clean-up-snapshots.ts'
+import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
+import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { isCsiServed } from '../csi/csi-served.ts'
+import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
+import { orphanContents, removeOrphan } from '../csi/orphan-contents.ts'
+import { snapshotGroup, type VolumeSnapshotContent, VolumeSnapshotKind } from '../csi/snapshot-kinds.ts'
+import type { StuckGauge } from '../metrics/stuck-gauge.ts'
+import {
+  hasEnded,
+  type LeftSnapshot,
+  leftSnapshotFinding,
+  leftSnapshots,
+} from '../watchdog/left-snapshots.ts'
+import type { BusyKeys } from './busy-keys.ts'
+import type { LatestObjects } from './latest-objects.ts'
+import { storageLocationOf } from './location-of-backup.ts'
+import { recordEvent } from './record-event.ts'
+
+export interface LeftSnapshotsOptions {
+  client: KubeClient
+  clock: Clock
+  random: () => number
+  ports: LocationPorts
+  gauge: StuckGauge
+  informer: Informer<Backup>
+  backups: LatestObjects<Backup>
+  /** Keys of the backups that are worked on. */
+  busy: BusyKeys
+}
+
+const EVERY_MS = 60_000
+
+const all = () => ['snapshots']
+
+/** Contents have no labels to be found by: all of the cluster are looked at, and not each time. */
+const CONTENTS_EVERY = 10
+
+/**
+ * Removes objects of snapshots that backups left in the cluster when they ended, because something was in the way: that, or a server that died. What
+ * cannot be removed is told: once by log and event, and by a metric as long as it lasts.
+ */
+export function leftSnapshotsController(options: LeftSnapshotsOptions): ControllerOptions {
+  let told = new Set<string>()
+  let rounds = 0
+
+  async function reconcile(_key: string, context: ReconcileContext): Promise<Outcome> {
+    const scope = { ...options, ...context }
+    const found = await findLeft(scope)
+    for (const backup of new Set(found.map(each => each.backup))) await removeLeft(backup, scope)
+    if (rounds % CONTENTS_EVERY === 0) await removeOrphans(scope)
+    rounds += 1
+    const left = found.length === 0 ? [] : await findLeft(scope)
+    options.gauge.set(
+      'snapshots',
+      left.map(({ snapshot }) => ({ kind: snapshot.kind ?? '', phase: 'Left' })),
+    )
+    for (const each of left.filter(({ snapshot }) => !told.has(snapshot.metadata.uid ?? '')))
+      await tell(each, scope)
+    told = new Set(left.map(({ snapshot }) => snapshot.metadata.uid ?? ''))
+    return done()
+  }
+
+  return {
+    name: 'left-snapshots',
+    sources: [
+      watching({
+        informer: options.informer,
+        predicate: event => event.type !== 'deleted' && hasEnded(event.object),
+        toKeys: all,
+      }),
+      periodically({ everyMs: EVERY_MS, keys: all }),
+    ],
+    reconcile,
+  }
+}
+
+type Scope = LeftSnapshotsOptions & ReconcileContext
+
+/** Without those that are going already. */
+async function findLeft({ client, backups, busy, signal }: Scope): Promise<LeftSnapshot[]> {
+  if (!(await isCsiServed(client.discovery, signal))) return []
+  const snapshots = await client
+    .resource(VolumeSnapshotKind)
+    .list({ labelSelector: labelNames.backupUid, signal })
+    .toArray()
+    .catch(noneIfUnseen)
+  const present = snapshots.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  return leftSnapshots(present, backups.list()).filter(({ backup }) => !busy.has(keyOf(backup)))
+}
+
+async function removeLeft(backup: Backup, scope: Scope): Promise<void> {
+  const { client, log, signal } = scope
+  try {
+    if (backup.status?.phase === 'Failed') return await discardSnapshotsOf(backup, { client, log, signal })
+    await withStore(backup, scope, store => removeSnapshots({ backup, store }, { client }, signal))
+  } catch (error) {
+    signal.throwIfAborted()
+    log.warn({ error, backup: backup.metadata.name }, 'snapshots that a backup left cannot be removed yet')
+  }
+}
+
+/** Does nothing where the location of the backup is not there. */
+async function withStore(
+  backup: Backup,
+  scope: Scope,
+  use: (store: BackupStore) => Promise<unknown>,
+): Promise<void> {
+  const { clock, random, ports, signal } = scope
+  const location = await storageLocationOf(backup, scope)
+  if (location === undefined) return
+  await using opened = await openLocation(location, ports, signal)
+  await use(createBackupStore({ location: opened, clock, random }))
+}
+
+/** Contents that a class retains stay when somebody deletes their snapshots. */
+async function removeOrphans(scope: Scope): Promise<void> {
+  const { client, backups, busy, log, signal } = scope
+  if (!(await isCsiServed(client.discovery, signal))) return
+  const ended = backups.list().filter(backup => hasEnded(backup) && !busy.has(keyOf(backup)))
+  const byUid = new Map(ended.map(backup => [backup.metadata.uid ?? '', backup]))
+  const found = await orphanContents([...byUid.keys()], { client, signal }).catch(noneIfUnseen)
+  for (const { content, backupUid } of found) {
+    const backup = byUid.get(backupUid)
+    if (backup === undefined) continue
+    try {
+      await removeOrphanOf(backup, content, scope)
+    } catch (error) {
+      signal.throwIfAborted()
+      const { name } = content.metadata
+      log.warn(
+        { error, backup: backup.metadata.name, content: name },
+        'a content that a backup left cannot be removed yet',
+      )
+    }
+  }
+}
+
+async function removeOrphanOf(backup: Backup, content: VolumeSnapshotContent, scope: Scope): Promise<void> {
+  const { client, signal } = scope
+  if (backup.status?.phase === 'Failed') return removeOrphan(content, false, { client, signal })
+  const { namespace = '', name = '' } = content.spec.volumeSnapshotRef
+  const id = { group: snapshotGroup, resource: 'volumesnapshots', namespace, name }
+  await withStore(backup, scope, async store => {
+    const archived = await archivedSnapshots({ backup, store, signal })
+    await removeOrphan(content, archived.has(id), { client, signal })
+  })
+}
+
+async function tell({ snapshot, backup }: LeftSnapshot, scope: Scope): Promise<void> {
+  const { client, clock, log, signal } = scope
+  const { problem, mend, subject } = leftSnapshotFinding({ snapshot, backup })
+  const { namespace, name } = snapshot.metadata
+  log.warn({ backup: backup.metadata.name, namespace, name }, 'a snapshot is left in the cluster')
+  const message = `${subject} ${problem}. To mend it: ${mend}`
+  await recordEvent(
+    { about: backup, type: 'Warning', reason: 'SnapshotLeft', message },
+    { client, clock, log, signal },
+  )
+}

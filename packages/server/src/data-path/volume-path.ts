@@ -1,0 +1,106 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
+import { DataPathError } from './data-path-error.ts'
+import type { Pod, PodVolume } from './mover-state.ts'
+
+interface Claim extends KubeObject {
+  spec?: { volumeName?: string }
+}
+
+interface Volume extends KubeObject {
+  spec?: { csi?: object; volumeMode?: string; hostPath?: object }
+}
+
+const ClaimKind = builtInKind<Claim>('PersistentVolumeClaim')
+
+const VolumeKind = builtInKind<Volume>('PersistentVolume')
+
+export interface VolumePathPorts {
+  client: KubeClient
+  /** Where the node's folder of pods is in this process's file system. */
+  podsFolder: string
+  signal: AbortSignal
+}
+
+/**
+ * The folder of one volume of a pod of this node, relative to the node's folder of pods. Throws `VOLUME_NOT_FOUND` and
+ * `VOLUME_UNSUPPORTED`, and KubeErrors.
+ */
+export async function volumePath(pod: Pod, volumeName: string, ports: VolumePathPorts): Promise<string> {
+  const { name, namespace, uid = '' } = pod.metadata
+  const about = `the volume ${volumeName} of the pod ${namespace}/${name}`
+  const volume = pod.spec?.volumes?.find(candidate => candidate.name === volumeName)
+  if (volume === undefined) {
+    throw new DataPathError('VOLUME_NOT_FOUND', {
+      reason: `${about} does not exist`,
+      hint: 'The pod may have been replaced since; take another backup',
+    })
+  }
+  if (!/^[0-9a-f-]{36}$/.test(uid)) {
+    throw new DataPathError('VOLUME_NOT_FOUND', {
+      reason: `${about} is of a pod without a UID`,
+      hint: 'Look at the pod',
+    })
+  }
+  const folder = await volumeFolder(pod, volume, { ...ports, about })
+  const volumes = path.join(uid, 'volumes')
+  const found = await pathsBelow(path.join(ports.podsFolder, volumes), folder)
+  const [only] = found
+  if (only !== undefined && found.length === 1) return path.join(volumes, only, ...folder)
+  throw new DataPathError('VOLUME_NOT_FOUND', {
+    reason: `${about} has ${found.length === 0 ? 'no folder' : 'several folders'} on this node`,
+    hint: `It was looked for as ${volumes}/*/${folder.join('/')} below the kubelet's folder of pods; check --kubelet-root-dir of the installation`,
+  })
+}
+
+/** What the kubelet calls the folder of a volume, below that of the volume's kind. */
+async function volumeFolder(
+  pod: Pod,
+  volume: PodVolume,
+  { client, signal, about }: VolumePathPorts & { about: string },
+): Promise<string[]> {
+  if (volume.hostPath !== undefined) throw onHostPath(about)
+  if (volume.persistentVolumeClaim === undefined) {
+    return volume.csi === undefined ? [volume.name] : [volume.name, 'mount']
+  }
+  const { claimName } = volume.persistentVolumeClaim
+  const claim = await client.resource(ClaimKind, pod.metadata.namespace).get(claimName, { signal })
+  const volumeName = claim.spec?.volumeName
+  if (!volumeName) {
+    throw new DataPathError('VOLUME_NOT_FOUND', {
+      reason: `${about} has a claim that is not bound`,
+      hint: `Look at the PersistentVolumeClaim ${claimName}`,
+    })
+  }
+  const { spec } = await client.resource(VolumeKind).get(volumeName, { signal })
+  if (spec?.volumeMode === 'Block') {
+    throw new DataPathError('VOLUME_UNSUPPORTED', {
+      reason: `${about} is a block volume`,
+      hint: 'File system backups are for file systems; use snapshots with data movement for it',
+    })
+  }
+  if (spec?.hostPath !== undefined) throw onHostPath(about)
+  return spec?.csi === undefined ? [volumeName] : [volumeName, 'mount']
+}
+
+function onHostPath(about: string): DataPathError {
+  return new DataPathError('VOLUME_UNSUPPORTED', {
+    reason: `${about} is a hostPath volume, which is a folder of the node and not among the kubelet's`,
+    hint: 'File system backups do not take such volumes; use another kind of volume for data to be backed up',
+  })
+}
+
+/** The folders in `parent` that have this one below them. */
+async function pathsBelow(parent: string, below: readonly string[]): Promise<string[]> {
+  const kinds = await readdir(parent).catch(() => [])
+  const found = []
+  for (const kind of kinds) {
+    const exists = await readdir(path.join(parent, kind, ...below)).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code === 'EACCES',
+    )
+    if (exists) found.push(kind)
+  }
+  return found
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Backup } from '@lateen/api'
+import { type Clock, silentLogger } from '@lateen/kube'
+import {
+  type BackupItemAction,
+  invalidOperationId,
+  type OperationProgress,
+  PluginError,
+  type VolumeSnapshotter,
+} from '@lateen/plugin'
+import type { Answer } from './after-asking.ts'
+import { newOperation } from './backup-operation.ts'
+import { backupOperationPorts } from './plugin-answers.ts'
+
+const { signal } = new AbortController()
+const backup: Backup = { apiVersion: 'velero.io/v1', kind: 'Backup', metadata: { name: 'b' }, spec: {} }
+const item = { group: '', resource: 'pods', namespace: 'shop', name: 'web' }
+const going: OperationProgress = {
+  completed: false,
+  error: '',
+  nCompleted: 1,
+  nTotal: 2,
+  operationUnits: 'bytes',
+  description: '',
+}
+const patientClock: Clock = { now: () => 0, sleep: () => new Promise(() => undefined) }
+
+interface Some {
+  action?: Partial<BackupItemAction>
+  snapshotter?: Partial<VolumeSnapshotter>
+  location?: string
+  clock?: Clock
+}
+
+function portsWith({ action, snapshotter, location, clock = patientClock }: Some) {
+  const noSuch = new PluginError('NO_SUCH_PLUGIN', { reason: 'no BackupItemAction is named "x.io/slow"' })
+  const plugins = {
+    backupItemAction() {
+      if (action === undefined) throw noSuch
+      return action as BackupItemAction
+    },
+    restoreItemAction() {
+      throw noSuch
+    },
+  }
+  const ports = backupOperationPorts(backup, {
+    plugins,
+    clock,
+    log: silentLogger,
+    openSnapshotter: async () => snapshotter as VolumeSnapshotter,
+  })
+  const operation = newOperation({
+    backup,
+    action: 'x.io/slow',
+    item,
+    operationId: 'op-1',
+    volumeSnapshotLocation: location,
+    now: 0,
+  })
+  return { ask: () => ports.ask(operation, signal), cancel: () => ports.cancel(operation, signal) }
+}
+
+function failing(error: unknown): Some {
+  return {
+    action: {
+      progress: async () => {
+        throw error
+      },
+    },
+  }
+}
+
+async function typeOf(answer: Promise<Answer>): Promise<string> {
+  const { type, ...rest } = await answer
+  return 'reason' in rest ? `${type}: ${rest.reason}` : type
+}
+
+describe('asking the action of an operation', () => {
+  it('gives what the action says', async () => {
+    const { ask } = portsWith({ action: { progress: async () => going } })
+    assert.deepEqual(await ask(), { type: 'progress', progress: going })
+  })
+
+  it('is refused by what the plugin says, by an action without operations and by a plugin that is gone', async () => {
+    assert.equal(
+      await typeOf(portsWith(failing(invalidOperationId('op-1'))).ask()),
+      'refused: operation ID op-1 is invalid',
+    )
+    assert.match(await typeOf(portsWith({ action: {} }).ask()), /^refused: .*asynchronous operations/)
+    assert.match(await typeOf(portsWith({}).ask()), /^refused: .*x\.io\/slow/)
+  })
+
+  it('is unreachable when the question got lost', async () => {
+    const lost = new PluginError('UNAVAILABLE', { reason: 'the program has ended' })
+    assert.equal(await typeOf(portsWith(failing(lost)).ask()), 'unreachable: the program has ended')
+  })
+
+  it('is unreachable when nobody answers in time', async () => {
+    const clock: Clock = { now: () => 0, sleep: async () => undefined }
+    const action = { progress: () => new Promise<never>(() => undefined) }
+    assert.match(await typeOf(portsWith({ action, clock }).ask()), /^unreachable: there was no answer/)
+  })
+
+  it('asks one that did not answer in time about nothing else', async () => {
+    let asked = 0
+    const progress = async () => {
+      asked += 1
+      throw new PluginError('TIMEOUT', { reason: 'no answer within 60 s' })
+    }
+    const { ask } = portsWith({ action: { progress } })
+    assert.deepEqual(
+      [await typeOf(ask()), await typeOf(ask()), asked],
+      ['unreachable: no answer within 60 s', 'unreachable: no answer within 60 s', 1],
+    )
+  })
+
+  it('asks the snapshotter about a snapshot', async () => {
+    const asked: string[] = []
+    const snapshotter: Partial<VolumeSnapshotter> = {
+      async progress({ snapshotId }) {
+        asked.push(snapshotId)
+        return going
+      },
+    }
+    assert.equal((await portsWith({ snapshotter, location: 'l' }).ask()).type, 'progress')
+    assert.deepEqual(asked, ['op-1'])
+  })
+
+  it('takes a snapshot for complete whose snapshotter cannot be asked', async () => {
+    const old: Partial<VolumeSnapshotter> = {
+      progress: async () => {
+        throw new PluginError('UNIMPLEMENTED', { reason: 'unknown method Progress' })
+      },
+    }
+    for (const snapshotter of [old, {}]) {
+      const answer = await portsWith({ snapshotter, location: 'l' }).ask()
+      assert.equal(answer.type === 'progress' && answer.progress.completed, true)
+    }
+  })
+
+  it('does not mind when it cannot be cancelled', async () => {
+    await portsWith({}).cancel()
+    await portsWith({ action: {} }).cancel()
+  })
+})

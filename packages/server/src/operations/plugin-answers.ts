@@ -1,0 +1,183 @@
+import type { Backup, Restore } from '@lateen/api'
+import { type Clock, isRetryable, type Logger } from '@lateen/kube'
+import {
+  asyncOperationsNotSupported,
+  isPluginError,
+  type OperationProgress,
+  type VolumeSnapshotter,
+} from '@lateen/plugin'
+import type { PluginSession } from '../plugin-host/plugin-session.ts'
+import type { Answer } from './after-asking.ts'
+import type { BackupOperation } from './backup-operation.ts'
+import type { ItemOperation, OperationPorts } from './poll-operations.ts'
+import type { RestoreOperation } from './restore-operation.ts'
+
+/** What questions about operations go through. */
+export interface AnswerPorts {
+  plugins: Pick<PluginSession, 'backupItemAction' | 'restoreItemAction'>
+  clock: Clock
+  log: Logger
+}
+
+/**
+ * Opens the snapshotter of a location, ready for use; the same one each time. Throws PluginError, KubeErrors, or other errors that
+ * say what is wrong with the location.
+ */
+export type OpenSnapshotter = (location: string, signal: AbortSignal) => Promise<VolumeSnapshotter>
+
+/** Operations whose actions are asked in this way. */
+interface Asked {
+  progress(signal: AbortSignal): Promise<OperationProgress>
+  cancel(signal: AbortSignal): Promise<void>
+}
+
+/** An action that says nothing for so long is not there. */
+const PATIENCE_MS = 60_000
+
+const complete: OperationProgress = {
+  completed: true,
+  error: '',
+  nCompleted: 0,
+  nTotal: 0,
+  operationUnits: '',
+  description: '',
+}
+
+/** Asks the actions and snapshotters that began the operations of a backup. */
+export function backupOperationPorts(
+  backup: Backup,
+  ports: AnswerPorts & { openSnapshotter: OpenSnapshotter },
+): OperationPorts<BackupOperation> {
+  const whom = ({ spec }: BackupOperation) => spec.volumeSnapshotLocation ?? spec.backupItemAction
+  const find = async ({ spec }: BackupOperation, signal: AbortSignal): Promise<Asked> => {
+    const { operationID: operationId, backupItemAction, volumeSnapshotLocation } = spec
+    if (volumeSnapshotLocation !== undefined) {
+      return snapshotOf(await ports.openSnapshotter(volumeSnapshotLocation, signal), operationId)
+    }
+    const action = ports.plugins.backupItemAction(backupItemAction)
+    return {
+      async progress(signal) {
+        if (action.progress === undefined) throw asyncOperationsNotSupported()
+        return action.progress({ operationId, backup, signal })
+      },
+      cancel: async signal => action.cancel?.({ operationId, backup, signal }),
+    }
+  }
+  return portsOf(ports, { whom, find })
+}
+
+/** Asks the actions that began the operations of a restore. */
+export function restoreOperationPorts(
+  restore: Restore,
+  ports: AnswerPorts,
+): OperationPorts<RestoreOperation> {
+  const whom = ({ spec }: RestoreOperation) => spec.restoreItemAction
+  const find = async ({ spec }: RestoreOperation): Promise<Asked> => {
+    const { operationID: operationId, restoreItemAction } = spec
+    const action = ports.plugins.restoreItemAction(restoreItemAction)
+    return {
+      async progress(signal) {
+        if (action.progress === undefined) throw asyncOperationsNotSupported()
+        return action.progress({ operationId, restore, signal })
+      },
+      cancel: async signal => action.cancel?.({ operationId, restore, signal }),
+    }
+  }
+  return portsOf(ports, { whom, find })
+}
+
+/** Snapshotters that were made before they could be asked have uploaded everything when they return. */
+function snapshotOf(snapshotter: VolumeSnapshotter, snapshotId: string): Asked {
+  return {
+    async progress(signal) {
+      if (snapshotter.progress === undefined) return complete
+      try {
+        return await snapshotter.progress({ snapshotId, signal })
+      } catch (error) {
+        if (isPluginError(error, 'UNIMPLEMENTED')) return complete
+        throw error
+      }
+    },
+    async cancel(signal) {
+      try {
+        await snapshotter.cancel?.({ snapshotId, signal })
+      } catch (error) {
+        if (!isPluginError(error, 'UNIMPLEMENTED')) throw error
+      }
+    },
+  }
+}
+
+/** Who is asked about an operation. */
+interface Asking<Operation> {
+  /** The name of the action, or of the location. */
+  whom(operation: Operation): string
+  find(operation: Operation, signal: AbortSignal): Promise<Asked>
+}
+
+function portsOf<Operation extends ItemOperation>(
+  { clock, log }: AnswerPorts,
+  { whom, find }: Asking<Operation>,
+): OperationPorts<Operation> {
+  // Thousands of operations of one that says nothing would otherwise take a minute each.
+  const silent = new Map<string, Answer>()
+  return {
+    async ask(operation, signal) {
+      const known = silent.get(whom(operation))
+      if (known !== undefined) return known
+      try {
+        const progress = await within(clock, signal, async abort =>
+          (await find(operation, abort)).progress(abort),
+        )
+        return { type: 'progress', progress }
+      } catch (error) {
+        signal.throwIfAborted()
+        const answer = answerOf(error)
+        if (error instanceof NoAnswer || isPluginError(error, 'TIMEOUT')) silent.set(whom(operation), answer)
+        return answer
+      }
+    },
+    async cancel(operation, signal) {
+      try {
+        await within(clock, signal, async abort => (await find(operation, abort)).cancel(abort))
+      } catch (error) {
+        signal.throwIfAborted()
+        log.warn({ error, operation: operation.spec.operationID }, 'an operation could not be cancelled')
+      }
+    },
+    now: () => clock.now(),
+  }
+}
+
+/** What a failed question says about the operation. */
+export function answerOf(error: unknown): Answer {
+  const reason = error instanceof Error ? error.message : String(error)
+  const isOnTheWay =
+    error instanceof NoAnswer || isRetryable(error) || (isPluginError(error) && error.transport)
+  return { type: isOnTheWay ? 'unreachable' : 'refused', reason }
+}
+
+class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+  readonly code = 'NO_ANSWER'
+}
+
+/** Throws NoAnswer when it takes too long, also if it does not listen to its signal. */
+async function within<T>(
+  clock: Clock,
+  signal: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted()
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const patience = clock.sleep(PATIENCE_MS, either).then(() => {
+    throw new NoAnswer(`there was no answer within ${PATIENCE_MS / 1000} seconds`)
+  })
+  try {
+    return await Promise.race([call(either), patience])
+  } finally {
+    over.abort()
+    patience.catch(() => undefined)
+  }
+}

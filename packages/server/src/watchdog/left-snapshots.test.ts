@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Backup, BackupPhase } from '@lateen/api'
+import { claimSnapshotName } from '../csi/claim-snapshot-name.ts'
+import type { VolumeSnapshot } from '../csi/snapshot-kinds.ts'
+import { leftSnapshotFinding, leftSnapshots } from './left-snapshots.ts'
+
+function backup(phase: BackupPhase, uid = 'u-1'): Backup {
+  return {
+    apiVersion: 'velero.io/v1',
+    kind: 'Backup',
+    metadata: { name: 'nightly', namespace: 'velero', uid },
+    spec: {},
+    status: { phase, completionTimestamp: '2026-11-16T06:00:00Z' },
+  }
+}
+
+function snapshot(
+  name = claimSnapshotName({ backupUid: 'u-1', namespace: 'shop', claim: 'data' }),
+): VolumeSnapshot {
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata: { name, namespace: 'shop', labels: { 'velero.io/backup-uid': 'u-1' } },
+    spec: { source: { persistentVolumeClaimName: 'data' } },
+    status: { boundVolumeSnapshotContentName: 'snapcontent-1' },
+  }
+}
+
+describe('snapshots that are left in the cluster', () => {
+  it('are those of backups that have ended, and neither of running ones nor of others', () => {
+    const count = (phase: BackupPhase, uid?: string) =>
+      leftSnapshots([snapshot()], [backup(phase, uid)]).length
+    for (const phase of ['Completed', 'PartiallyFailed', 'Failed'] as const)
+      assert.equal(count(phase), 1, phase)
+    for (const phase of ['InProgress', 'WaitingForPluginOperations', 'Finalizing', 'Deleting'] as const) {
+      assert.equal(count(phase), 0, phase)
+    }
+    assert.equal(count('Completed', 'u-2'), 0)
+    assert.equal(leftSnapshots([snapshot('copied-by-hand')], [backup('Completed')]).length, 0)
+  })
+
+  it('are told with the commands that remove them and do to the snapshot in the storage what the backup needs', () => {
+    const told = (phase: BackupPhase) =>
+      leftSnapshots([snapshot()], [backup(phase)]).map(leftSnapshotFinding)[0]
+    const good = told('Completed')
+    assert.match(good?.problem ?? '', /VolumeSnapshotContent snapcontent-1, after the end of Backup nightly/)
+    assert.match(
+      good?.mend ?? '',
+      /"Retain".* && kubectl delete volumesnapshotcontent snapcontent-1 .* && kubectl delete volumesnapshot velero-data-/,
+    )
+    const failed = told('Failed')
+    assert.match(failed?.mend ?? '', /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/)
+    assert.doesNotMatch(failed?.mend ?? '', /delete volumesnapshotcontent/)
+  })
+})
