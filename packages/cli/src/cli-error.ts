@@ -4,6 +4,8 @@ export type CliErrorCode =
   | 'CONFIG'
   | 'FILE'
   | 'NOT_FOUND'
+  /** The cluster does not know the kind of object. */
+  | 'NO_KIND'
   | 'EXISTS'
   | 'REFUSED'
   | 'TIMEOUT'

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { runCli } from './run-cli.ts'
 
@@ -16,13 +17,29 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 })
+/** Node opens a stream when it is first asked for it, and most commands have nothing to complain about. */
+function openStderr(): NodeJS.WriteStream {
+  if (process.stderr.listenerCount('error') > 0) return process.stderr
+  // Nobody reads what went wrong; that it did is still the exit code.
+  return process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
 
-process.exitCode = await runCli(process.argv.slice(2), {
+/** kubectl runs programs of this name for `kubectl lateen`. */
+const isKubectlPlugin = path.basename(process.argv[1] ?? '').startsWith('kubectl-lateen')
+
+const ended = runCli(process.argv.slice(2), {
+  program: isKubectlPlugin ? 'kubectl lateen' : 'lateen',
   env: process.env,
   home: process.env.HOME ?? homedir(),
-  stdin: process.stdin,
+  get stdin() {
+    return process.stdin
+  },
   stdout: process.stdout,
-  stderr: process.stderr,
+  get stderr() {
+    return openStderr()
+  },
   signal: interruption.signal,
   clock: {
     now: () => Date.now(),
@@ -33,4 +50,9 @@ process.exitCode = await runCli(process.argv.slice(2), {
       })
     },
   },
+})
+
+// Not awaited: the bundle is a CommonJS program.
+void ended.then(code => {
+  process.exitCode = code
 })

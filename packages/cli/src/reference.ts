@@ -16,16 +16,21 @@ export function cliReference(): Map<string, string> {
 const notice = '<!-- Written by `npm run gen` from packages/cli/src/tree. Do not edit. -->\n'
 
 function overview(): string {
-  const rows = commandTree.commands.map(
-    ({ name, summary }) => `- [\`lateen ${name}\`](${name}.md): ${summary}`,
-  )
+  const rows = (hidden: boolean) =>
+    commandTree.commands
+      .filter(spec => (spec.hidden ?? false) === hidden)
+      .map(({ name, summary }) => `- [\`lateen ${name}\`](${name}.md): ${summary}`)
   return [
     notice,
     '# The lateen command line',
     '',
     commandTree.description,
     '',
-    ...rows,
+    ...rows(false),
+    '',
+    '## Commands that pods call',
+    '',
+    ...rows(true),
     '',
     '## Flags of every command',
     '',
@@ -61,7 +66,6 @@ function section(path: readonly CommandSpec[], spec: CommandSpec): string {
 }
 
 function flagList(flags: FlagSet): string[] {
-  return Object.entries(flags).map(
-    ([name, spec]) => `- \`${flagUsage(name, spec).trim()}\`: ${flagHelp(spec)}`,
-  )
+  const shown = Object.entries(flags).filter(([, { hidden }]) => !hidden)
+  return shown.map(([name, spec]) => `- \`${flagUsage(name, spec).trim()}\`: ${flagHelp(spec)}`)
 }

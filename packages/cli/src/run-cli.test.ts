@@ -13,6 +13,7 @@ after(() => rm(folder, { recursive: true }))
 async function cli(args: string[], around: { env?: Record<string, string>; signal?: AbortSignal } = {}) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const status = await runCli(args, {
+    program: 'lateen',
     env: around.env ?? {},
     home: folder,
     stdin: Readable.from([]),

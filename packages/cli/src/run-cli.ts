@@ -1,5 +1,6 @@
 import { connect } from './connect.ts'
-import { errorLine } from './output/error-line.ts'
+import { calledAs, errorLine } from './output/error-line.ts'
+import { columnsOf } from './output/paint.ts'
 import { printResult } from './output/print-result.ts'
 import { type CommandLine, parseCommandLine } from './parse/command-line.ts'
 import type { CommandCall, Settings, Surroundings } from './tree/command.ts'
@@ -13,10 +14,12 @@ import { commandTree } from './tree/root.ts'
  */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
+    if (argv[0]?.startsWith('__complete')) return await answerShell(argv, surroundings)
     const line = parseCommandLine(commandTree, globalFlags, argv)
     if (line.want === 'help') {
       const { renderHelp } = await import('./output/help.ts')
-      surroundings.stdout.write(renderHelp(line.path, globalFlags))
+      const { stdout, program } = surroundings
+      stdout.write(renderHelp(line.path, globalFlags, { program, columns: columnsOf(stdout) }))
       return 0
     }
     const call = await prepareCall(line, surroundings)
@@ -25,6 +28,14 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   } catch (error) {
     return report(error, surroundings)
   }
+}
+
+/** For completion scripts, ours and those that cobra makes. */
+async function answerShell([name, ...words]: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { complete } = await import('./completion/complete.ts')
+  const described = name !== '__completeNoDesc'
+  surroundings.stdout.write(await complete(words, surroundings, { described }))
+  return 0
 }
 
 async function prepareCall(
@@ -57,10 +68,10 @@ async function readSettings(
   return settingsOf({ flags, env, config: await readClientConfig(home) })
 }
 
-function report(error: unknown, { env, stderr, signal }: Surroundings): number {
+function report(error: unknown, { env, stderr, signal, program }: Surroundings): number {
   const abort = error === signal.reason || (error instanceof Error && error.name === 'AbortError')
   if (signal.aborted && abort) return 130
-  stderr.write(`${errorLine(error)}\n`)
+  stderr.write(`${calledAs(program, errorLine(error))}\n`)
   if (env.LATEEN_DEBUG && error instanceof Error) stderr.write(`${error.stack}\n`)
   return 1
 }

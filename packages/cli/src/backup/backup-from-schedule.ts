@@ -1,43 +1,17 @@
-import { apiVersionOf, type Backup, BackupKind, labelNames, type Schedule, ScheduleKind } from '@lateen/api'
+import { type Backup, backupOfSchedule, type Schedule } from '@lateen/api'
 import type { NewBackup } from './new-backup.ts'
 
-/**
- * A backup from a schedule's template, with the labels of the template, else of the schedule, and the annotations of the
- * schedule; labels and annotations of the flags win.
- */
+/** A backup from a schedule's template; labels and annotations of the flags win. */
 export function backupFromSchedule(schedule: Schedule, { name, namespace, flags }: NewBackup): Backup {
-  const { metadata, spec } = schedule
-  const labels = {
-    ...(spec.template.metadata?.labels ?? metadata.labels),
-    [labelNames.scheduleName]: metadata.name ?? '',
-    ...flags.labels,
-  }
-  const annotations = { ...metadata.annotations, ...flags.annotations }
-  const { resourcePolicy } = spec.template
+  const backup = backupOfSchedule(schedule, { name, labels: flags.labels, annotations: flags.annotations })
+  const { resourcePolicy } = backup.spec
   return {
-    apiVersion: apiVersionOf(BackupKind),
-    kind: BackupKind.kind,
-    metadata: {
-      name,
-      namespace,
-      labels,
-      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-      ...(spec.useOwnerReferencesInBackup ? { ownerReferences: [ownerOf(schedule)] } : {}),
-    },
+    ...backup,
+    metadata: { ...backup.metadata, namespace },
     spec: {
-      ...spec.template,
+      ...backup.spec,
       ...(resourcePolicy ? { resourcePolicy: { kind: 'configmap', name: resourcePolicy.name } } : {}),
     },
-  }
-}
-
-function ownerOf({ metadata }: Schedule) {
-  return {
-    apiVersion: apiVersionOf(ScheduleKind),
-    kind: ScheduleKind.kind,
-    name: metadata.name ?? '',
-    uid: metadata.uid ?? '',
-    controller: true,
   }
 }
 

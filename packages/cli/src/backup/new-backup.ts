@@ -79,6 +79,7 @@ function volumesOf(flags: BackupSpecFlags): BackupSpec {
     ...booleanField('snapshotMoveData', flags['snapshot-move-data']),
     ...booleanField('defaultVolumesToFsBackup', flags['default-volumes-to-fs-backup']),
     ...textField('datamover', flags['data-mover']),
+    ...textField('volumeGroupSnapshotLabelKey', flags['volume-group-snapshot-label-key']),
     ...listField('volumeSnapshotLocations', flags['volume-snapshot-locations']),
     ...(parallelFilesUpload > 0 ? { uploaderConfig: { parallelFilesUpload } } : {}),
   }

@@ -1,4 +1,4 @@
-import { apiVersionOf, type Backup, BackupKind } from '@lateen/api'
+import { type Backup, BackupKind } from '@lateen/api'
 import { backupFromSchedule, timestampedName } from '../backup/backup-from-schedule.ts'
 import { localBackup } from '../backup/local-backup.ts'
 import { checkBackupFlags, newBackup } from '../backup/new-backup.ts'
@@ -7,11 +7,12 @@ import { CliError } from '../cli-error.ts'
 import { backupColumns } from '../output/backup-columns.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { Progress } from '../output/progress.ts'
-import { labelColumns } from '../output/table.ts'
 import type { backupCreateFlags } from '../tree/backup.ts'
 import type { CommandCall } from '../tree/command.ts'
-import { backupClient, scheduleClient, snapshotLocationClient } from './backup-client.ts'
-import { locationClient } from './location-client.ts'
+import { backupClient } from './backup-client.ts'
+import { checkLocations } from './check-locations.ts'
+import { objectsResult } from './objects-result.ts'
+import { scheduleClient } from './schedule-client.ts'
 
 type Call = CommandCall<typeof backupCreateFlags>
 
@@ -43,20 +44,6 @@ function checkFlags({ args, flags }: Call): void {
     throw new CliError('USAGE', '--local and --storage-location cannot be used together')
   }
   checkBackupFlags(flags)
-}
-
-/** Locations that are named must exist. */
-async function checkLocations(call: Call): Promise<void> {
-  const { flags, surroundings } = call
-  const snapshotLocations = flags['volume-snapshot-locations']
-  if (!flags['storage-location'] && snapshotLocations.length === 0) return
-  const { signal } = surroundings
-  const { namespace } = await call.settings()
-  await using client = await call.connect()
-  if (flags['storage-location']) {
-    await locationClient(client, namespace, signal).get(flags['storage-location'])
-  }
-  for (const name of snapshotLocations) await snapshotLocationClient({ client, namespace, signal }).get(name)
 }
 
 async function buildBackup(call: Call): Promise<Backup> {
@@ -103,14 +90,9 @@ async function* submit(
 }
 
 function show(backup: Backup, { flags, surroundings }: Call): CommandResult {
-  return {
-    show: 'objects',
-    format: flags.output === 'json' || flags.output === 'yaml' ? flags.output : 'table',
-    listKind: { apiVersion: apiVersionOf(BackupKind), kind: `${BackupKind.kind}List` },
+  return objectsResult(BackupKind, {
     objects: [backup],
-    columns: [
-      ...backupColumns(surroundings.clock.now()),
-      ...labelColumns(flags['label-columns'], flags['show-labels']),
-    ],
-  }
+    columns: backupColumns(surroundings.clock.now()),
+    flags,
+  })
 }

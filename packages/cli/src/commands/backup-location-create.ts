@@ -2,12 +2,12 @@ import { apiVersionOf, type BackupStorageLocation, BackupStorageLocationKind } f
 import { CliError } from '../cli-error.ts'
 import { backupLocationColumns } from '../output/backup-location-columns.ts'
 import type { CommandResult } from '../output/command-result.ts'
-import { labelColumns } from '../output/table.ts'
 import type { backupLocationCreateFlags } from '../tree/backup-location.ts'
 import type { CommandCall } from '../tree/command.ts'
 import type { FlagValues } from '../tree/flag.ts'
 import { credentialOf } from './credential-flag.ts'
 import { locationClient } from './location-client.ts'
+import { objectsResult } from './objects-result.ts'
 import { readFileFlag } from './read-file-flag.ts'
 
 type Flags = FlagValues<typeof backupLocationCreateFlags>
@@ -99,11 +99,9 @@ function refuseSecondDefault(existing: readonly BackupStorageLocation[]): void {
 }
 
 function show(location: BackupStorageLocation, flags: Flags): CommandResult {
-  return {
-    show: 'objects',
-    format: flags.output === 'json' || flags.output === 'yaml' ? flags.output : 'table',
-    listKind: { apiVersion: location.apiVersion, kind: `${location.kind}List` },
+  return objectsResult(BackupStorageLocationKind, {
     objects: [location],
-    columns: [...backupLocationColumns, ...labelColumns(flags['label-columns'], flags['show-labels'])],
-  }
+    columns: backupLocationColumns,
+    flags,
+  })
 }

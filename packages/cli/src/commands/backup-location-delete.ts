@@ -1,18 +1,12 @@
-import {
-  BackupKind,
-  BackupRepositoryKind,
-  type BackupStorageLocation,
-  labelNames,
-  validLabelValue,
-} from '@lateen/api'
+import { BackupKind, BackupRepositoryKind, labelNames, validLabelValue } from '@lateen/api'
 import type { KubeObject, ResourceType } from '@lateen/kube'
-import { CliError } from '../cli-error.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { backupLocationDeleteFlags } from '../tree/backup-location.ts'
 import type { CommandCall } from '../tree/command.ts'
 import { confirm } from './confirm.ts'
-import { type LocationClient, locationClient } from './location-client.ts'
+import { locationClient } from './location-client.ts'
 import type { Place } from './object-client.ts'
+import { requireOneWay, selectObjects } from './select-objects.ts'
 import { throwFailures } from './throw-failures.ts'
 
 type Call = CommandCall<typeof backupLocationDeleteFlags>
@@ -25,10 +19,7 @@ const belongings: readonly { type: ResourceType<KubeObject>; title: string }[] =
 
 /** `backup-location delete`: asks first, goes on after a failure, and reports all failures at the end. */
 export function run(call: Call): CommandResult {
-  const ways = [call.args.length > 0, call.flags.all, call.flags.selector !== undefined]
-  if (ways.filter(Boolean).length !== 1) {
-    throw new CliError('USAGE', 'exactly one of backup location names, --all and --selector is needed')
-  }
+  requireOneWay(call, 'backup-location')
   return { show: 'lines', lines: deleteLocations(call) }
 }
 
@@ -39,7 +30,7 @@ async function* deleteLocations(call: Call): AsyncGenerator<string> {
   await using client = await call.connect()
   const locations = locationClient(client, namespace, signal)
   const failures: unknown[] = []
-  const found = await find(locations, call, failures)
+  const found = await selectObjects(locations, call, { failures })
   if (found.length === 0 && failures.length === 0) yield 'No backup-locations found'
   for (const location of found) {
     const name = location.metadata.name ?? ''
@@ -52,23 +43,6 @@ async function* deleteLocations(call: Call): AsyncGenerator<string> {
     }
   }
   throwFailures(failures, 'deletions')
-}
-
-async function find(
-  locations: LocationClient,
-  call: Call,
-  failures: unknown[],
-): Promise<BackupStorageLocation[]> {
-  if (call.args.length === 0) return locations.list(call.flags.selector)
-  const found: BackupStorageLocation[] = []
-  for (const name of call.args) {
-    try {
-      found.push(await locations.get(name))
-    } catch (error) {
-      failures.push(error)
-    }
-  }
-  return found
 }
 
 async function* deleteBelongings(

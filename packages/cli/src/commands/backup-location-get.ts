@@ -1,10 +1,10 @@
-import { apiVersionOf, type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
+import { type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
 import { backupLocationColumns } from '../output/backup-location-columns.ts'
 import type { CommandResult } from '../output/command-result.ts'
-import { labelColumns } from '../output/table.ts'
 import type { backupLocationGetFlags } from '../tree/backup-location.ts'
 import type { CommandCall } from '../tree/command.ts'
 import { type LocationClient, locationClient } from './location-client.ts'
+import { objectsResult } from './objects-result.ts'
 
 /** `backup-location get [NAMES]`: the named locations, or all that match. A name that does not exist is an error. */
 export async function run(call: CommandCall<typeof backupLocationGetFlags>): Promise<CommandResult> {
@@ -12,16 +12,11 @@ export async function run(call: CommandCall<typeof backupLocationGetFlags>): Pro
   const { namespace } = await call.settings()
   await using client = await call.connect()
   const found = await find(locationClient(client, namespace, call.surroundings.signal), call)
-  return {
-    show: 'objects',
-    format: flags.output === 'json' || flags.output === 'yaml' ? flags.output : 'table',
-    listKind: {
-      apiVersion: apiVersionOf(BackupStorageLocationKind),
-      kind: `${BackupStorageLocationKind.kind}List`,
-    },
+  return objectsResult(BackupStorageLocationKind, {
     objects: flags.default ? found.filter(location => location.spec.default) : found,
-    columns: [...backupLocationColumns, ...labelColumns(flags['label-columns'], flags['show-labels'])],
-  }
+    columns: backupLocationColumns,
+    flags,
+  })
 }
 
 async function find(

@@ -2,8 +2,11 @@ import { createInterface } from 'node:readline'
 import { CliError } from '../cli-error.ts'
 import type { Surroundings } from '../tree/command.ts'
 
-/** Asks until the answer is y or n. Throws a CliError when the input ends without one. */
-export async function confirm({ stdin, stdout, signal }: Surroundings): Promise<boolean> {
+/** Asks until the answer is y or n. Throws a CliError when the input ends without one; it names the flag that spares the question. */
+export async function confirm(
+  { stdin, stdout, signal }: Surroundings,
+  { flag = '--confirm' }: { flag?: string } = {},
+): Promise<boolean> {
   const question = 'Are you sure you want to continue (Y/N)? '
   const lines = createInterface({ input: stdin, signal })
   try {
@@ -23,7 +26,7 @@ export async function confirm({ stdin, stdout, signal }: Surroundings): Promise<
     'REFUSED',
     'nothing was done, because the input ended before the question was answered',
     {
-      hint: 'add --confirm to go ahead without being asked',
+      hint: `add ${flag} to go ahead without being asked`,
     },
   )
 }

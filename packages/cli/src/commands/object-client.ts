@@ -47,8 +47,10 @@ export function objectClient<T extends KubeObject>(
 ): ObjectClient<T> {
   const resource = client.resource(type, namespace)
   const call: CallOptions = { signal }
-  const explained = (name?: string) => (error: unknown) => {
-    throw explainObjectError(error, words, { namespace, name })
+  const explained = (name?: string) => async (error: unknown) => {
+    const explanation = explainObjectError(error, words, { namespace, name })
+    const isUnknownKind = explanation instanceof CliError && explanation.code === 'NO_KIND'
+    throw (isUnknownKind && (await otherVersion(type, client, signal))) || explanation
   }
   return {
     resource,
@@ -98,7 +100,7 @@ export function explainObjectError(
     })
   }
   if (name === undefined || error.details?.name !== name) {
-    return new CliError('NOT_FOUND', `this cluster does not know ${words.many}`, {
+    return new CliError('NO_KIND', `this cluster does not know ${words.many}`, {
       hint: "install the CustomResourceDefinitions with 'lateen install --crds-only'",
       cause: error,
     })
@@ -107,4 +109,26 @@ export function explainObjectError(
     hint: words.missingHint,
     cause: error,
   })
+}
+
+/** Where the cluster knows the kind's group in other versions only, an error that says so. */
+async function otherVersion(
+  { group, version }: Pick<ResourceType<KubeObject>, 'group' | 'version'>,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<CliError | undefined> {
+  try {
+    const { versions } = JSON.parse(await client.getRaw(`/apis/${group}`, { signal })) as {
+      versions: { version: string }[]
+    }
+    const known = versions.map(served => served.version)
+    if (known.includes(version)) return undefined
+    const message = `this cluster serves ${group} in version ${known.join(', ')}, and this program speaks ${version}`
+    return new CliError('NO_KIND', message, {
+      hint: "use a program of that version, or bring the CustomResourceDefinitions up to date with 'lateen install --crds-only'",
+    })
+  } catch {
+    signal.throwIfAborted()
+    return undefined
+  }
 }

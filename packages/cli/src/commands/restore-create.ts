@@ -1,9 +1,8 @@
-import { apiVersionOf, labelNames, type Restore, RestoreKind } from '@lateen/api'
+import { labelNames, type Restore, RestoreKind } from '@lateen/api'
 import { CliError } from '../cli-error.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { Progress } from '../output/progress.ts'
 import { restoreColumns } from '../output/restore-columns.ts'
-import { labelColumns } from '../output/table.ts'
 import { localRestore } from '../restore/local-restore.ts'
 import { checkRestoreFlags, newRestore } from '../restore/new-restore.ts'
 import { defaultRestoreName, newestBackup, type RestoreSource } from '../restore/restore-source.ts'
@@ -11,6 +10,7 @@ import { watchRestore } from '../restore/watch-restore.ts'
 import type { CommandCall } from '../tree/command.ts'
 import type { restoreCreateFlags } from '../tree/restore.ts'
 import { backupClient } from './backup-client.ts'
+import { objectsResult } from './objects-result.ts'
 import { restoreClient } from './restore-client.ts'
 
 type Call = CommandCall<typeof restoreCreateFlags>
@@ -96,11 +96,9 @@ async function* submit(
 }
 
 function show(restore: Restore, { flags }: Call): CommandResult {
-  return {
-    show: 'objects',
-    format: flags.output === 'json' || flags.output === 'yaml' ? flags.output : 'table',
-    listKind: { apiVersion: apiVersionOf(RestoreKind), kind: `${RestoreKind.kind}List` },
+  return objectsResult(RestoreKind, {
     objects: [restore],
-    columns: [...restoreColumns, ...labelColumns(flags['label-columns'], flags['show-labels'])],
-  }
+    columns: restoreColumns,
+    flags,
+  })
 }

@@ -16,6 +16,8 @@ export function bashCompletion(root: CommandSpec, globals: FlagSet): string[] {
 // Bash splits `--flag=value` into three words, so `=` announces a value too.
 const completer = `_lateen() {
   local word current path="" value_of="" at
+  local _lateen_program="\${COMP_WORDS[0]}"
+  local -a given=()
   current="\${COMP_WORDS[COMP_CWORD]}"
   for ((at = 1; at < COMP_CWORD; at++)); do
     word="\${COMP_WORDS[at]}"
@@ -23,11 +25,14 @@ const completer = `_lateen() {
       value_of="\${COMP_WORDS[at - 1]}"
     elif [[ -n "$value_of" ]]; then
       value_of=""
+      given+=("$word")
     elif [[ "$word" == -* ]]; then
       if _lateen_takes_value "$word"; then value_of="$word"; fi
+      given+=("$word")
     else
       _lateen_step "$path" "$word"
       if [[ -n "$REPLY" ]]; then path="$REPLY"; fi
+      given+=("$word")
     fi
   done
   if [[ "$current" == "=" ]]; then
@@ -41,5 +46,6 @@ const completer = `_lateen() {
   else
     _lateen_words "$path"
   fi
+  if [[ "$REPLY" == "@" ]]; then _lateen_live "\${given[@]}" "$current"; fi
   COMPREPLY=($(compgen -W "$REPLY" -- "$current"))
 }`

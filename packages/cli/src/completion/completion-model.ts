@@ -9,6 +9,8 @@ export interface CompletionPoint {
   readonly steps: readonly { readonly typed: string; readonly name: string; readonly summary: string }[]
   /** Values that positional arguments may have, where they are known. */
   readonly values: readonly string[]
+  /** Whether positional arguments name objects of the cluster. */
+  readonly live: boolean
   readonly flags: readonly CompletionFlag[]
 }
 
@@ -17,6 +19,8 @@ export interface CompletionFlag {
   readonly short: string | undefined
   readonly takesValue: boolean
   readonly choices: readonly string[]
+  /** Whether the value names objects of the cluster. */
+  readonly live: boolean
   readonly help: string
 }
 
@@ -31,28 +35,33 @@ const helpFlag: CompletionFlag = {
   short: 'h',
   takesValue: false,
   choices: [],
+  live: false,
   help: 'Show help.',
 }
 
 function pointsBelow(spec: CommandSpec, path: string, common: readonly CompletionFlag[]): CompletionPoint[] {
   if (!isGroup(spec)) {
     const flags = [...flagsOf(spec.flags), ...common]
-    return [{ path, steps: [], values: spec.args.choices ?? [], flags }]
+    const { choices = [], names } = spec.args
+    return [{ path, steps: [], values: choices, live: names !== undefined, flags }]
   }
-  const steps = spec.commands.flatMap(child =>
+  const shown = spec.commands.filter(({ hidden }) => !hidden)
+  const steps = shown.flatMap(child =>
     [child.name, ...(child.aliases ?? [])].map(typed => ({
       typed,
       name: child.name,
       summary: child.summary,
     })),
   )
-  const below = spec.commands.flatMap(child => pointsBelow(child, `${path} ${child.name}`.trim(), common))
-  return [{ path, steps, values: [], flags: common }, ...below]
+  const below = shown.flatMap(child => pointsBelow(child, `${path} ${child.name}`.trim(), common))
+  return [{ path, steps, values: [], live: false, flags: common }, ...below]
 }
 
 function flagsOf(flags: FlagSet): CompletionFlag[] {
-  return Object.entries(flags).map(([name, spec]) => {
+  const shown = Object.entries(flags).filter(([, { hidden }]) => !hidden)
+  return shown.map(([name, spec]) => {
     const bare = spec.type === 'boolean' || spec.type === 'optional-boolean'
-    return { name, short: spec.short, takesValue: !bare, choices: spec.choices ?? [], help: spec.help }
+    const { short, choices = [], names, help } = spec
+    return { name, short, takesValue: !bare, choices, live: names !== undefined, help }
   })
 }

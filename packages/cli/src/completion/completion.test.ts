@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { describe, it } from 'node:test'
 import { globalFlags } from '../tree/global-flags.ts'
 import { commandTree } from '../tree/root.ts'
@@ -32,7 +35,14 @@ describe('bash completion', { skip: lacks('bash') }, () => {
   it('offers commands', () => {
     assert.deepEqual(offered('back'), ['backup', 'backup-location'])
     assert.deepEqual(offered('backup-location', ''), ['create', 'delete', 'get', 'set'])
-    assert.deepEqual(offered('get', ''), ['backups', 'backup-locations', 'restores'])
+    assert.deepEqual(offered('get', ''), [
+      'backups',
+      'backup-locations',
+      'plugins',
+      'restores',
+      'schedules',
+      'snapshot-locations',
+    ])
   })
 
   it('offers the flags of the command and the global ones', () => {
@@ -45,7 +55,7 @@ describe('bash completion', { skip: lacks('bash') }, () => {
   })
 
   it('offers the values of flags and arguments where they are known', () => {
-    assert.deepEqual(offered('backup-location', 'get', '-o', ''), ['table', 'json', 'yaml'])
+    assert.deepEqual(offered('backup-location', 'get', '-o', ''), ['table', 'json', 'yaml', 'name'])
     assert.deepEqual(offered('backup-location', 'get', '--output', '=', 'y'), ['yaml'])
     assert.deepEqual(offered('backup-location', 'create', '--access-mode', '='), ['ReadWrite', 'ReadOnly'])
     assert.deepEqual(offered('completion', ''), ['bash', 'zsh', 'fish'])
@@ -76,15 +86,19 @@ describe('zsh completion', { skip: lacks('zsh') }, () => {
 })
 
 describe('fish completion', { skip: lacks('fish') }, () => {
-  it('offers commands and flag values', () => {
-    const script = fishCompletion(commandTree, globalFlags).join('\n')
+  it('offers commands and flag values', async t => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'lateen-fish-'))
+    t.after(() => rm(folder, { recursive: true }))
+    // The script is longer than an argument may be, and fish reads no sockets.
+    const file = path.join(folder, 'lateen.fish')
+    await writeFile(file, fishCompletion(commandTree, globalFlags).join('\n'))
     const ask = (line: string) =>
-      spawnSync('fish', ['--no-config', '-c', `${script}\ncomplete -C '${line}'`], { encoding: 'utf8' })
+      spawnSync('fish', ['--no-config', '-c', `source ${file}; complete -C '${line}'`], { encoding: 'utf8' })
         .stdout.split('\n')
         .map(offer => offer.split('\t')[0])
         .filter(Boolean)
     assert.deepEqual(ask('lateen backup-location '), ['create', 'delete', 'get', 'set'])
-    assert.deepEqual(ask('lateen backup-location get -o '), ['json', 'table', 'yaml'])
+    assert.deepEqual(ask('lateen backup-location get -o '), ['json', 'name', 'table', 'yaml'])
   })
 })
 

@@ -45,6 +45,10 @@ function pathFunction(points: readonly CompletionPoint[]): string[] {
     '  end',
     '  echo $route',
     'end',
+    'function __lateen_live',
+    '  set -l words (commandline -opc)',
+    '  command $words[1] __completeNoDesc $words[2..-1] (commandline -ct) 2>/dev/null </dev/null | string match -v ":*" | string replace -r "^--[^=]*=" ""',
+    'end',
     'function __lateen_at',
     '  test (__lateen_path) = "$argv[1]"',
     'end',
@@ -56,6 +60,7 @@ function completionsAt(point: CompletionPoint): string[] {
   return [
     ...point.steps.map(step => `${here} -a ${quote(step.typed)} -d ${quote(step.summary)}`),
     ...point.values.map(value => `${here} -a ${quote(value)}`),
+    ...(point.live ? [`${here} -a '(__lateen_live)'`] : []),
     ...point.flags.map(flag => `${here} ${flagParts(flag)}`),
   ]
 }
@@ -64,9 +69,11 @@ function flagParts(flag: CompletionFlag): string {
   const short = flag.short === undefined ? '' : `-s ${flag.short} `
   const value = !flag.takesValue
     ? ''
-    : flag.choices.length > 0
-      ? `-x -a ${quote(flag.choices.join(' '))} `
-      : '-r -F '
+    : flag.live
+      ? "-x -a '(__lateen_live)' "
+      : flag.choices.length > 0
+        ? `-x -a ${quote(flag.choices.join(' '))} `
+        : '-r -F '
   return `${short}-l ${flag.name} ${value}-d ${quote(flag.help)}`
 }
 

@@ -9,7 +9,7 @@ export function zshCompletion(root: CommandSpec, globals: FlagSet): string[] {
 }
 
 const completer = `_lateen() {
-  local word current lead="" route="" value_of=""
+  local word current lead="" route="" value_of="" _lateen_program="\${words[1]}"
   local -i at
   current="\${words[CURRENT]}"
   for ((at = 2; at < CURRENT; at++)); do
@@ -36,6 +36,10 @@ const completer = `_lateen() {
     _lateen_flags "$route"
   else
     _lateen_words "$route"
+  fi
+  if [[ "$REPLY" == "@" ]]; then
+    lead=""
+    _lateen_live "\${(@)words[2,CURRENT-1]}" "$current"
   fi
   compadd -P "$lead" -- \${=REPLY}
 }

@@ -116,6 +116,7 @@ function statusAsJson(description: BackupDescription): object {
     started: status.startTimestamp ? goTime(status.startTimestamp) : '<n/a>',
     completed: status.completionTimestamp ? goTime(status.completionTimestamp) : '<n/a>',
     expiration: status.expiration ? goTime(status.expiration) : '<nil>',
+    ...(description.keptFor !== undefined && { keptForSchedule: description.keptFor }),
     ...progress(description.backup),
     ...resourceList(description),
     backupVolumes: volumesAsJson(description),

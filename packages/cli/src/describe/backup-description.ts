@@ -102,6 +102,8 @@ export type SnapshotReport =
 export interface BackupDescription {
   readonly backup: Backup
   readonly deleteRequests: readonly DeleteBackupRequest[]
+  /** The schedule for whose sake the backup stays after it has expired. */
+  readonly keptFor: string | undefined
   readonly podVolumeBackups: readonly PodVolumeBackup[]
   readonly results: Fetched<BackupResults> | undefined
   readonly operations: Fetched<readonly ItemOperation[]> | undefined

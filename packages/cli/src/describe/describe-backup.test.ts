@@ -17,6 +17,7 @@ function described(backup: Partial<Backup>, more: Partial<BackupDescription> = {
       ...backup,
     },
     deleteRequests: [],
+    keptFor: undefined,
     podVolumeBackups: [],
     results: undefined,
     operations: undefined,
@@ -28,6 +29,19 @@ function described(backup: Partial<Backup>, more: Partial<BackupDescription> = {
 }
 
 describe('describeBackup', () => {
+  it('says for which schedule a backup is kept', () => {
+    const kept = described(
+      { status: { phase: 'Completed', expiration: '2026-01-02T03:04:05Z' } },
+      { keptFor: 'daily' },
+    )
+    assert.match(
+      describeBackup(kept, plain),
+      /^Expiration: .*\nKept: +as the last Completed backup of schedule daily, even after its expiration\n/m,
+    )
+    assert.match(goJson(backupAsJson(kept)), /"keptForSchedule": "daily"/)
+    assert.doesNotMatch(describeBackup(described({}), plain), /Kept/)
+  })
+
   it('shows a backup that nobody has seen', () => {
     assert.equal(
       describeBackup(described({}), plain),

@@ -65,11 +65,17 @@ function status(description: BackupDescription): string {
   return [
     cells`Backup Format Version:\t${seen.formatVersion ?? ''}\n`,
     times,
-    `Expiration:\t${seen.expiration ? goTime(seen.expiration) : '<nil>'}\n`,
+    `Expiration:\t${seen.expiration ? goTime(seen.expiration) : '<nil>'}\n${kept(description)}`,
     ...progress(description.backup),
     operations(description) + resources(description) + describeVolumes(description),
     ...hookCounts(description.backup),
   ].join('\n')
+}
+
+/** What keeps a backup although it has expired, or will have. */
+function kept({ keptFor }: BackupDescription): string {
+  if (keptFor === undefined) return ''
+  return cells`Kept:\tas the last Completed backup of schedule ${keptFor}, even after its expiration\n`
 }
 
 function progress({ status: seen }: Backup): string[] {

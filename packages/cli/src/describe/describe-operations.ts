@@ -46,8 +46,9 @@ function operationLines({ spec = {}, status = {} }: ItemOperation, of: 'Backup' 
   ].join('')
 }
 
+/** Go's zero time, and 1970, stand for a time that nobody knows. */
 function timeLine(title: string, time: string | null | undefined): string {
-  return time ? cells`\t\t${title}:\t${goTime(time)}\n` : ''
+  return time && !(Date.parse(time) <= 0) ? cells`\t\t${title}:\t${goTime(time)}\n` : ''
 }
 
 function identified(item: ResourceIdentifier = {}): string {

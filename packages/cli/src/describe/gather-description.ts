@@ -1,11 +1,13 @@
 import {
   type Backup,
+  BackupKind,
   backupSelector,
   type DeleteBackupRequest,
   DeleteBackupRequestKind,
   labelNames,
   type PodVolumeBackup,
   PodVolumeBackupKind,
+  ScheduleKind,
 } from '@lateen/api'
 import type {
   BackupDescription,
@@ -28,15 +30,45 @@ export async function gatherDescription(
   const fetchFile = fileFetcher(backup, ports)
   const hasResults = (status.warnings ?? 0) > 0 || (status.errors ?? 0) > 0
   const hasOperations = details && (status.backupItemOperationsAttempted ?? 0) > 0
-  const [deleteRequests, podVolumeBackups, results, operations, resourceList, snapshots] = await Promise.all([
-    deleteRequestsOf(backup, ports),
-    podVolumeBackupsOf(backup, ports),
-    hasResults ? fetchFile<BackupResults>('BackupResults') : undefined,
-    hasOperations ? fetchFile<ItemOperation[]>('BackupItemOperations') : undefined,
-    details ? fetchFile<ResourceList>('BackupResourceList') : undefined,
-    snapshotsOf(backup, fetchFile),
-  ])
-  return { backup, deleteRequests, podVolumeBackups, results, operations, resourceList, snapshots, details }
+  const [deleteRequests, kept, podVolumeBackups, results, operations, resourceList, snapshots] =
+    await Promise.all([
+      deleteRequestsOf(backup, ports),
+      keptForOf(backup, ports),
+      podVolumeBackupsOf(backup, ports),
+      hasResults ? fetchFile<BackupResults>('BackupResults') : undefined,
+      hasOperations ? fetchFile<ItemOperation[]>('BackupItemOperations') : undefined,
+      details ? fetchFile<ResourceList>('BackupResourceList') : undefined,
+      snapshotsOf(backup, fetchFile),
+    ])
+  return {
+    backup,
+    deleteRequests,
+    keptFor: kept,
+    podVolumeBackups,
+    results,
+    operations,
+    resourceList,
+    snapshots,
+    details,
+  }
+}
+
+/** As the server decides it when a backup has expired. */
+async function keptForOf(backup: Backup, ports: GatherPorts): Promise<string | undefined> {
+  const { client, namespace, signal } = ports
+  const schedule = backup.metadata.labels?.[labelNames.scheduleName]
+  if (!schedule || backup.status?.phase !== 'Completed') return undefined
+  const what = `what schedule ${schedule} keeps`
+  const list = client.resource(ScheduleKind, namespace).list({ signal })
+  const schedules = await listedOrWarned(list.toArray(), what, ports)
+  const { keepLastGoodAnnotation, keptFor } = await import('@lateen/server')
+  const wanted = [backup, ...schedules].some(
+    ({ metadata }) => metadata.annotations?.[keepLastGoodAnnotation] !== undefined,
+  )
+  if (!wanted) return undefined
+  const labelSelector = `${labelNames.scheduleName}=${schedule}`
+  const others = client.resource(BackupKind, namespace).list({ labelSelector, signal })
+  return keptFor({ backup, backups: await listedOrWarned(others.toArray(), what, ports), schedules })
 }
 
 async function snapshotsOf(backup: Backup, fetchFile: FetchFile): Promise<SnapshotReport> {

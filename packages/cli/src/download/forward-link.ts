@@ -1,4 +1,4 @@
-import type { KubeObject, PortForward, ResourceType } from '@lateen/kube'
+import { builtInKind, isForbidden, isNotFound, type KubeObject, type PortForward } from '@lateen/kube'
 import type { DownloadPorts } from './download-ports.ts'
 
 /** Links that our server answers itself. Velero makes none of this form. */
@@ -6,6 +6,13 @@ const ownLink = /^\/download\/[\w-]+\/[^/?]+\?signature=[0-9a-f]{64}$/
 
 const serverSelector = 'deploy in (velero,lateen)'
 const defaultPort = 8085
+const leaseName = 'lateen-server'
+
+interface Lease extends KubeObject {
+  spec?: { holderIdentity?: string }
+}
+
+const LeaseKind = builtInKind<Lease>('Lease')
 
 interface Pod extends KubeObject {
   spec?: {
@@ -17,13 +24,7 @@ interface Pod extends KubeObject {
   status?: { phase?: string }
 }
 
-const PodKind: ResourceType<Pod> = {
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
-}
+const PodKind = builtInKind<Pod>('Pod')
 
 /** A link that leads through the API server to the pod of our server. Disposing ends the way there. */
 export interface ForwardedLink extends AsyncDisposable {
@@ -44,7 +45,10 @@ export async function forwardLink(
     .resource(PodKind, namespace)
     .list({ labelSelector: serverSelector, signal })
     .toArray()
-  const pod = pods.find(each => each.status?.phase === 'Running' && !each.metadata.deletionTimestamp)
+  const running = pods.filter(each => each.status?.phase === 'Running' && !each.metadata.deletionTimestamp)
+  // Only the server that made a link knows its signature, and only the leader makes links.
+  const leader = running.length > 1 ? await leadingPod({ client, namespace, signal }) : undefined
+  const pod = running.find(each => each.metadata.name === leader) ?? running[0]
   if (pod === undefined) return undefined
   const forward: PortForward = await client.portForward(
     { namespace, name: pod.metadata.name ?? '' },
@@ -53,6 +57,21 @@ export async function forwardLink(
   return {
     url: `http://127.0.0.1:${forward.localPort}${pathname}${search}`,
     [Symbol.asyncDispose]: () => forward[Symbol.asyncDispose](),
+  }
+}
+
+/** The pod of the leader, which it names itself after in its lease; undefined where that cannot be told. */
+async function leadingPod({
+  client,
+  namespace,
+  signal,
+}: Pick<DownloadPorts, 'client' | 'namespace' | 'signal'>): Promise<string | undefined> {
+  try {
+    const { spec } = await client.resource(LeaseKind, namespace).get(leaseName, { signal })
+    return spec?.holderIdentity?.replace(/_[^_]*$/, '')
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return undefined
+    throw error
   }
 }
 

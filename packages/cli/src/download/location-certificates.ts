@@ -1,5 +1,5 @@
 import { type BackupStorageLocation, BackupStorageLocationKind } from '@lateen/api'
-import { type KubeObject, type ResourceType, unlessNotFound } from '@lateen/kube'
+import { builtInKind, type KubeObject, unlessNotFound } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
 import type { Place } from '../commands/object-client.ts'
 
@@ -7,13 +7,7 @@ interface Secret extends KubeObject {
   data?: Record<string, string>
 }
 
-const SecretKind: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-}
+const SecretKind = builtInKind<Secret>('Secret')
 
 /**
  * The certificates (PEM) that a backup location names for its object store; undefined when it names none or is gone.

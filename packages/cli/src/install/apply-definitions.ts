@@ -1,42 +1,12 @@
 import type { CustomResourceDefinition } from '@lateen/api'
-import {
-  type Clock,
-  isNotFound,
-  type KubeClient,
-  type KubeObject,
-  type ResourceClient,
-  type ResourceType,
-  unlessNotFound,
-} from '@lateen/kube'
+import { isNotFound, type KubeClient, type ResourceClient } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
+import { applyTo } from './apply-object.ts'
+import type { InstallPorts } from './install-ports.ts'
+import { DefinitionKind, type StoredDefinition } from './stored-definition.ts'
 
 const READY_WITHIN_MS = 60_000
 const POLL_MS = 250
-
-interface Condition {
-  type: string
-  status: string
-  message?: string
-}
-
-interface StoredDefinition extends KubeObject {
-  status?: { conditions?: Condition[] }
-}
-
-const definitionType: ResourceType<StoredDefinition> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-}
-
-/** The cluster to change and how long to go on. */
-export interface ApplyPorts {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly signal: AbortSignal
-}
 
 /**
  * Applies the definitions one by one, saying of each whether it was created, changed or already right, then waits until
@@ -44,37 +14,21 @@ export interface ApplyPorts {
  */
 export async function* applyDefinitions(
   definitions: readonly CustomResourceDefinition[],
-  ports: ApplyPorts,
+  ports: InstallPorts,
 ): AsyncGenerator<string> {
-  const stored = ports.client.resource(definitionType)
+  const stored = ports.client.resource(DefinitionKind)
   for (const definition of definitions) {
-    const outcome = await applyOne(stored, definition, ports.signal)
+    const outcome = await applyTo(stored, definition, ports.signal)
     yield `CustomResourceDefinition/${definition.metadata.name}: ${outcome}`
   }
   yield 'Waiting for resources to be ready in cluster...'
   await waitUntilServed(definitions, stored, ports)
 }
 
-async function applyOne(
-  stored: ResourceClient<StoredDefinition>,
-  definition: CustomResourceDefinition,
-  signal: AbortSignal,
-): Promise<'created' | 'configured' | 'unchanged'> {
-  const { name } = definition.metadata
-  const before = await stored.get(name, { signal }).catch(unlessNotFound)
-  const after = await stored.patch(
-    name,
-    { type: 'apply', body: definition, fieldManager: 'lateen-cli', force: true },
-    { signal },
-  )
-  if (before === undefined) return 'created'
-  return before.metadata.resourceVersion === after.metadata.resourceVersion ? 'unchanged' : 'configured'
-}
-
 async function waitUntilServed(
   definitions: readonly CustomResourceDefinition[],
   stored: ResourceClient<StoredDefinition>,
-  { client, clock, signal }: ApplyPorts,
+  { client, clock, signal }: InstallPorts,
 ): Promise<void> {
   const deadline = clock.now() + READY_WITHIN_MS
   for (const definition of definitions) {

@@ -30,8 +30,9 @@ export function clusterRoleBindingObject(namespace: string): object {
 export function serviceAccountObject(
   namespace: string,
   annotations: Readonly<Record<string, string>>,
+  name = 'velero',
 ): ServiceAccount {
-  const metadata = installMetadata('velero', namespace)
+  const metadata = installMetadata(name, namespace)
   return {
     apiVersion: 'v1',
     kind: 'ServiceAccount',

@@ -1,4 +1,6 @@
 import path from 'node:path/posix'
+import { nodeAgentAccount } from './account-objects.ts'
+import { filesystemParts } from './filesystem-volume.ts'
 import type { InstallOptions } from './install-options.ts'
 import { installLabels, installMetadata } from './labels.ts'
 import {
@@ -7,6 +9,8 @@ import {
   metricsPorts,
   programInImage,
   pullPolicyOf,
+  seccompDefault,
+  temporaryParts,
   windowsAffinity,
 } from './pod-parts.ts'
 
@@ -47,17 +51,19 @@ function agentPod(options: InstallOptions, system: NodeSystem, name: string): ob
   const { priorityClassName } = nodeAgent
   const placement =
     system === 'linux'
-      ? { affinity: windowsAffinity('NotIn'), securityContext: { runAsUser: 0 } }
+      ? { affinity: windowsAffinity('NotIn'), securityContext: { ...seccompDefault, runAsUser: 0 } }
       : { affinity: windowsAffinity('In'), os: { name: 'windows' }, tolerations: windowsTolerations }
   return {
     ...placement,
     containers: [agentContainer(options, system, name)],
     ...(priorityClassName === undefined ? {} : { priorityClassName }),
-    serviceAccountName: options.serviceAccountName ?? 'velero',
+    serviceAccountName: nodeAgentAccount(options),
     volumes: [
       ...(nodeAgent.hostPath ? hostVolumes(nodeAgent.kubeletRootDir) : []),
       { name: 'scratch', emptyDir: {} },
+      ...(system === 'linux' ? [temporaryParts.volume] : []),
       ...credentialParts(options.secret !== undefined).volumes,
+      ...(system === 'linux' ? filesystemParts(options).volumes : []),
     ],
   }
 }
@@ -84,14 +90,26 @@ function agentContainer(options: InstallOptions, system: NodeSystem, name: strin
       fromField('VELERO_NAMESPACE', 'metadata.namespace'),
       { name: 'VELERO_SCRATCH_DIR', value: '/scratch' },
       ...credentials.env,
+      ...(system === 'linux' ? temporaryParts.env : []),
     ],
     resources: nodeAgent.resources,
-    ...(system === 'linux' ? { securityContext: { privileged: nodeAgent.privileged } } : {}),
+    ...(system === 'linux' ? { securityContext: agentSecurity(nodeAgent.privileged) } : {}),
     volumeMounts: [
       ...(nodeAgent.hostPath ? hostMounts() : []),
       { name: 'scratch', mountPath: '/scratch' },
+      ...(system === 'linux' ? [temporaryParts.mount] : []),
       ...credentials.mounts,
+      ...(system === 'linux' ? filesystemParts(options).mounts : []),
     ],
+  }
+}
+
+/** Reading and writing the files of all users takes root and its capabilities, but nothing of the image need change. */
+function agentSecurity(privileged: boolean): object {
+  return {
+    ...(privileged ? {} : { allowPrivilegeEscalation: false }),
+    privileged,
+    readOnlyRootFilesystem: true,
   }
 }
 

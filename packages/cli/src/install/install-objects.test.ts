@@ -11,7 +11,12 @@ import { installOptionsFrom } from './options-from-flags.ts'
 
 interface Installed {
   kind: string
-  metadata: { name: string; namespace?: string; labels: Record<string, string> }
+  metadata: {
+    name: string
+    namespace?: string
+    labels: Record<string, string>
+    annotations?: Record<string, string>
+  }
   // biome-ignore lint/suspicious/noExplicitAny: tests look into objects of many kinds
   [field: string]: any
 }
@@ -79,8 +84,8 @@ describe('installObjects', () => {
     assert.deepEqual(one(withSecret, 'Secret').data, { cloud: 'a2V5' })
     const mounts = (objects: Installed[]) =>
       container(objects, 'Deployment').volumeMounts.map((mount: { name: string }) => mount.name)
-    assert.deepEqual(mounts(withSecret), ['plugins', 'scratch', 'cloud-credentials'])
-    assert.deepEqual(mounts(installed(basic)), ['plugins', 'scratch'])
+    assert.deepEqual(mounts(withSecret), ['plugins', 'scratch', 'tmp', 'cloud-credentials'])
+    assert.deepEqual(mounts(installed(basic)), ['plugins', 'scratch', 'tmp'])
   })
 
   it('hands settings to the server as arguments', () => {
@@ -113,7 +118,9 @@ describe('installObjects', () => {
   })
 
   it('makes no snapshot location for a folder', () => {
-    const kinds = installed('--provider filesystem --bucket b --no-secret').map(object => object.kind)
+    const kinds = installed('--provider filesystem --bucket b --no-secret --filesystem-pvc disk').map(
+      object => object.kind,
+    )
     assert.ok(!kinds.includes('VolumeSnapshotLocation'))
   })
 
@@ -132,8 +139,52 @@ describe('installObjects', () => {
     )
     assert.equal(linux?.metadata.name, 'node-agent')
     assert.equal(windows?.metadata.name, 'node-agent-windows')
-    assert.equal(windows?.spec.template.spec.securityContext, undefined)
-    assert.equal(windows?.spec.template.spec.tolerations.length, 2)
+    const { containers, volumes, ...pod } = windows?.spec.template.spec ?? {}
+    assert.deepEqual(pod.os, { name: 'windows' })
+    assert.equal(pod.securityContext, undefined)
+    assert.deepEqual(
+      pod.tolerations.map(({ key, value, effect }: Record<string, string>) => `${key}=${value}:${effect}`),
+      ['os=windows:NoSchedule', 'os=windows:NoExecute'],
+    )
+    const [term] = pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms
+    const wanted = { key: 'kubernetes.io/os', operator: 'In', values: ['windows'] }
+    assert.deepEqual(term.matchExpressions, [wanted])
+    assert.equal(containers[0].securityContext, undefined)
+    const names = volumes.map(({ name }: { name: string }) => name)
+    assert.deepEqual(names, ['host-pods', 'host-plugins', 'scratch'])
+  })
+
+  it('gives node agents an account of their own where the server has roles, with the same annotations', () => {
+    const line = `${basic} --use-node-agent --use-node-agent-windows --sa-annotations a=b`
+    const accounts = (objects: Installed[]) => ({
+      made: objects
+        .filter(({ kind }) => kind === 'ServiceAccount')
+        .map(({ metadata }) => [metadata.name, metadata.annotations]),
+      used: objects
+        .filter(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet')
+        .map(({ spec }) => spec.template.spec.serviceAccountName),
+    })
+    const annotations = { a: 'b' }
+    assert.deepEqual(accounts(installed(line)), {
+      made: [['velero', annotations]],
+      used: ['velero', 'velero', 'velero'],
+    })
+    assert.deepEqual(accounts(installed(`${line} --rights backup`)), {
+      made: [
+        ['velero', annotations],
+        ['lateen-node-agent', annotations],
+      ],
+      used: ['velero', 'lateen-node-agent', 'lateen-node-agent'],
+    })
+    assert.deepEqual(accounts(installed(`${line} --rights backup --service-account-name mine`)), {
+      made: [],
+      used: ['mine', 'mine', 'mine'],
+    })
+  })
+
+  it('makes no role of node agents where there are none', () => {
+    const names = installed(`${basic} --rights backup`).map(({ metadata }) => metadata.name)
+    assert.ok(!names.some(name => name.includes('node-agent')), names.join(' '))
   })
 
   it('mounts no host folders into the node agent when told so', () => {
@@ -143,9 +194,96 @@ describe('installObjects', () => {
     )
     assert.deepEqual(
       agent.volumeMounts.map((mount: { name: string }) => mount.name),
-      ['scratch'],
+      ['scratch', 'tmp'],
     )
   })
+
+  it('confines the server: not root, nothing of its image writable, no capability', () => {
+    const objects = installed(basic)
+    const server = container(objects, 'Deployment')
+    assert.deepEqual(server.securityContext, {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+    })
+    const pod = one(objects, 'Deployment').spec.template.spec
+    assert.deepEqual(pod.securityContext, { seccompProfile: { type: 'RuntimeDefault' } })
+    assert.deepEqual(
+      server.env.filter((each: { name: string }) => ['HOME', 'TMPDIR'].includes(each.name)),
+      [
+        { name: 'HOME', value: '/tmp' },
+        { name: 'TMPDIR', value: '/tmp' },
+      ],
+    )
+  })
+
+  it('says on the Deployment how volumes are stored', () => {
+    const { metadata } = one(installed(basic), 'Deployment')
+    assert.equal(metadata.labels['velero.io/uploader-type'], 'kopia')
+  })
+
+  it('lets replicas take turns, on different nodes', () => {
+    const objects = installed(`${basic} --replicas 2`)
+    const { spec } = one(objects, 'Deployment')
+    assert.equal(spec.replicas, 2)
+    assert.ok(spec.template.spec.affinity.podAntiAffinity)
+    assert.ok(container(objects, 'Deployment').args.includes('--leader-elect'))
+    assert.equal(one(installed(basic), 'Deployment').spec.replicas, undefined)
+  })
+
+  for (const [flag, source] of [
+    ['--filesystem-pvc disk', { persistentVolumeClaim: { claimName: 'disk' } }],
+    ['--filesystem-host-path /srv/b', { hostPath: { path: '/srv/b', type: 'DirectoryOrCreate' } }],
+  ] as const) {
+    it(`mounts a folder for backups into server and node agent (${flag})`, () => {
+      const objects = installed(`--provider filesystem --bucket b --no-secret --use-node-agent ${flag}`)
+      for (const kind of ['Deployment', 'DaemonSet']) {
+        const { volumes } = one(objects, kind).spec.template.spec
+        assert.deepEqual(volumes.at(-1), { name: 'backup-storage', ...source })
+        assert.deepEqual(container(objects, kind).volumeMounts.at(-1), {
+          name: 'backup-storage',
+          mountPath: '/backups',
+        })
+      }
+      const { config } = one(objects, 'BackupStorageLocation').spec
+      assert.deepEqual(config, { createBucket: 'true', path: '/backups' })
+      assert.equal(one(objects, 'Service').spec.ports[0].port, 8085)
+      const base = { name: 'LATEEN_DOWNLOAD_URL_BASE', value: 'http://velero.velero.svc:8085' }
+      assert.deepEqual(container(objects, 'Deployment').env.at(-1), base)
+    })
+  }
+
+  it('mounts the folder where the location says', () => {
+    const objects = installed(
+      '--provider filesystem --bucket b --no-secret --filesystem-pvc disk --backup-location-config path=/elsewhere/',
+    )
+    assert.equal(container(objects, 'Deployment').volumeMounts.at(-1).mountPath, '/elsewhere')
+    assert.equal(one(objects, 'BackupStorageLocation').spec.config.path, '/elsewhere')
+  })
+})
+
+describe('arguments of containers', () => {
+  const every = [
+    '--features EnableCSI --use-node-agent --use-node-agent-windows --replicas 3 --restore-only',
+    '--default-volumes-to-fs-backup --default-snapshot-move-data --disable-informer-cache',
+    '--schedule-skip-immediately --default-repo-maintain-frequency 1h --garbage-collection-frequency 90m',
+    '--pod-volume-operation-timeout 5h --backup-repository-configmap a --repo-maintenance-job-configmap b',
+    '--node-agent-configmap c --item-block-worker-count 2 --concurrent-backups 3',
+  ].join(' ')
+
+  for (const line of [basic, `${basic} ${every}`]) {
+    it(`are all known to the program ("install ${line}")`, () => {
+      const workloads = installed(line).filter(({ kind }) => ['Deployment', 'DaemonSet'].includes(kind))
+      assert.equal(workloads.length, line === basic ? 1 : 3)
+      for (const { spec } of workloads) {
+        const parsed = parseCommandLine(commandTree, globalFlags, spec.template.spec.containers[0].args)
+        assert.ok(parsed.want === 'run')
+        readFlagValues({ ...globalFlags, ...parsed.command.flags }, parsed.given)
+      }
+    })
+  }
 })
 
 describe('installOptionsFrom', () => {
@@ -165,6 +303,15 @@ describe('installOptionsFrom', () => {
     [`${basic} --default-volumes-to-fs-backup`, /needs --use-node-agent/],
     [`${basic} --garbage-collection-frequency=-1h`, /must not be negative/],
     [`${basic} --maintenance-job-cpu-limit 1`, /not known to the server any more/],
+    [`${basic} --uploader-type restic`, /^CliError: invalid uploader type 'restic', valid type: 'kopia'$/],
+    [`${basic} --replicas 0`, /--replicas must be at least 1/],
+    ['--provider filesystem --bucket b --no-secret', /needs a folder to keep backups in/],
+    [`${basic} --filesystem-pvc a --filesystem-host-path /b`, /contradict/],
+    [`${basic} --filesystem-host-path b`, /must be an absolute path/],
+    ...['/', '/tmp', '/usr/share', 'relative', '/a/../usr'].map((path): [string, RegExp] => [
+      `--provider filesystem --bucket b --no-secret --filesystem-pvc a --backup-location-config path=${path}`,
+      /the path \S+ of --backup-location-config cannot hold backups/,
+    ]),
     [`${basic} --velero-pod-cpu-request 2`, /the request 2 is above the limit 1000m/],
   ]
   for (const [line, message] of refused) {

@@ -1,3 +1,4 @@
+import type { Rights } from './cluster-role.ts'
 import type { Resources } from './resources.ts'
 
 /** Everything that shapes the objects of an installation. Files are read, durations are in Go's notation. */
@@ -16,19 +17,36 @@ export interface InstallOptions {
   readonly snapshotLocation?: { readonly config: Readonly<Record<string, string>> }
   /** Absent: no Secret, and none is mounted. */
   readonly secret?: Uint8Array
-  /** Absent: `velero` is made and bound to cluster-admin. */
+  /** Absent: `velero` is made and given its rights. */
   readonly serviceAccountName?: string
+  /** What the server may do. Absent: everything, as cluster-admin. */
+  readonly rights?: Rights
   readonly serviceAccountAnnotations: Readonly<Record<string, string>>
   readonly podAnnotations: Readonly<Record<string, string>>
   readonly podLabels: Readonly<Record<string, string>>
   readonly features: readonly string[]
   readonly backupRepositoryConfigMap?: string
+  /** A folder for locations of the provider `filesystem`. Absent: none is mounted. */
+  readonly filesystem?: FilesystemVolume
   readonly server: ServerPodOptions
   readonly nodeAgent: NodeAgentPodOptions
 }
 
+/** A claim or a folder of the nodes; exactly one of the two. */
+export interface FilesystemVolume {
+  readonly claim?: string
+  readonly hostPath?: string
+  /** Where pods find it. */
+  readonly mountPath: string
+  /** The folder, in the volume, of the default location. */
+  readonly bucket?: string
+}
+
 /** What only the server's pod needs. */
 export interface ServerPodOptions {
+  readonly replicas: number
+  /** How the data of volumes is stored. */
+  readonly uploaderType: string
   readonly resources: Resources
   readonly plugins: readonly string[]
   readonly priorityClassName?: string

@@ -2,8 +2,10 @@ import { version } from '../build-info.ts'
 import { CliError } from '../cli-error.ts'
 import type { FlagValues } from '../tree/flag.ts'
 import type { installFlags } from '../tree/install.ts'
+import { filesystemFrom, isFilesystem, locationConfigOf } from './filesystem-from-flags.ts'
 import type { InstallOptions } from './install-options.ts'
 import { resourcesOf } from './resources.ts'
+import { rightsFrom } from './rights-from-flags.ts'
 
 type Flags = FlagValues<typeof installFlags>
 
@@ -24,6 +26,8 @@ export function installOptionsFrom(input: InstallInput): InstallOptions {
   const { flags, secret, caCert } = input
   for (const check of checks) check(flags)
   const { prefix } = flags
+  const rights = rightsFrom(flags)
+  const filesystem = filesystemFrom(flags)
   return {
     namespace: input.namespace,
     image: flags.image ?? `lateen/lateen:${version}`,
@@ -33,7 +37,7 @@ export function installOptionsFrom(input: InstallInput): InstallOptions {
       : {
           backupLocation: {
             bucket: flags.bucket ?? '',
-            config: flags['backup-location-config'],
+            config: locationConfigOf(flags, filesystem),
             ...(prefix ? { prefix } : {}),
             ...(caCert === undefined ? {} : { caCert }),
           },
@@ -43,6 +47,7 @@ export function installOptionsFrom(input: InstallInput): InstallOptions {
       : {}),
     ...(secret === undefined ? {} : { secret }),
     ...(flags['service-account-name'] ? { serviceAccountName: flags['service-account-name'] } : {}),
+    ...(rights === undefined ? {} : { rights }),
     serviceAccountAnnotations: flags['sa-annotations'],
     podAnnotations: flags['pod-annotations'],
     podLabels: flags['pod-labels'],
@@ -50,6 +55,7 @@ export function installOptionsFrom(input: InstallInput): InstallOptions {
     ...(flags['backup-repository-configmap']
       ? { backupRepositoryConfigMap: flags['backup-repository-configmap'] }
       : {}),
+    ...(filesystem === undefined ? {} : { filesystem }),
     server: serverPod(flags, input.features),
     nodeAgent: nodeAgentPod(flags),
   }
@@ -57,12 +63,14 @@ export function installOptionsFrom(input: InstallInput): InstallOptions {
 
 /** A folder cannot take snapshots of volumes, whatever the default of the flag says. */
 function wantsSnapshotLocation(flags: Flags): boolean {
-  return flags['use-volume-snapshots'] && !/^(velero\.io\/)?filesystem$/.test(flags.provider ?? '')
+  return flags['use-volume-snapshots'] && !isFilesystem(flags.provider)
 }
 
 function serverPod(flags: Flags, features: readonly string[]): InstallOptions['server'] {
   const priorityClassName = flags['server-priority-class-name']
   return {
+    replicas: flags.replicas,
+    uploaderType: flags['uploader-type'],
     resources: resourcesOf(
       {
         cpuRequest: flags['velero-pod-cpu-request'],
@@ -127,10 +135,13 @@ function serverArguments(flags: Flags, features: readonly string[]): string[] {
     ),
     ...texts.filter(name => flags[name]).map(name => `--${name}=${flags[name]}`),
     ...counts.filter(name => (flags[name] ?? 0) > 0).map(name => `--${name}=${flags[name]}`),
+    ...(flags.replicas > 1 ? ['--leader-elect'] : []),
   ]
 }
 
 const checks: readonly ((flags: Flags) => void)[] = [
+  checkUploader,
+  checkReplicas,
   checkMaintenance,
   checkBackupLocation,
   checkSnapshotLocation,
@@ -142,6 +153,26 @@ const checks: readonly ((flags: Flags) => void)[] = [
 
 function refuse(message: string, hint?: string): never {
   throw new CliError('USAGE', message, hint === undefined ? {} : { hint })
+}
+
+/** In the words of Velero 1.18. */
+function checkUploader(flags: Flags): void {
+  const type = flags['uploader-type']
+  if (type.trim() === 'kopia') return
+  refuse(
+    `invalid uploader type '${type}', valid type: 'kopia'`,
+    type === 'restic'
+      ? 'Velero 1.18 has given up restic: leave --uploader-type out, and new backups go to kopia; what restic has stored stays in the bucket'
+      : 'leave --uploader-type out',
+  )
+}
+
+function checkReplicas({ replicas }: Flags): void {
+  if (replicas >= 1) return
+  refuse(
+    `--replicas must be at least 1, and ${replicas} is not`,
+    "stop a server with 'kubectl scale deployment/velero --replicas=0'",
+  )
 }
 
 /** Velero hands these to a server that no longer knows them, and that server never starts. */

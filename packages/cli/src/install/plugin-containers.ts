@@ -4,16 +4,21 @@ import { validLabelValue } from '@lateen/api'
 export function pluginContainers(images: readonly string[], imagePullPolicy: string): object[] {
   const taken = new Set<string>()
   return images.map(image => {
-    const name = uniqueName(pluginContainerName(image), taken)
-    taken.add(name)
-    return {
-      name,
-      image,
-      imagePullPolicy,
-      resources: {},
-      volumeMounts: [{ mountPath: '/target', name: 'plugins' }],
-    }
+    const container = pluginContainer(image, imagePullPolicy, taken)
+    taken.add(container.name)
+    return container
   })
+}
+
+/** The init container of one plugin, under a name that is not taken. */
+export function pluginContainer(image: string, imagePullPolicy: string, taken: ReadonlySet<string>) {
+  return {
+    name: uniqueName(pluginContainerName(image), taken),
+    image,
+    imagePullPolicy,
+    resources: {},
+    volumeMounts: [{ mountPath: '/target', name: 'plugins' }],
+  }
 }
 
 /**

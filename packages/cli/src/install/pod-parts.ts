@@ -1,5 +1,28 @@
-/** Where the image keeps the program. */
-export const programInImage = '/lateen'
+/** Where the image keeps the program, under the name that Velero's image has for its own: only the image tells them apart. */
+export const programInImage = '/velero'
+
+/** The user of the program in the image. */
+export const imageUser = 65_532
+
+/** A folder that can be written to, where the rest of the file system cannot. */
+export const temporaryParts = {
+  volume: { name: 'tmp', emptyDir: {} },
+  mount: { name: 'tmp', mountPath: '/tmp' },
+  env: [
+    { name: 'HOME', value: '/tmp' },
+    { name: 'TMPDIR', value: '/tmp' },
+  ],
+} as const
+
+/** System calls that no ordinary program makes are refused. */
+export const seccompDefault = { seccompProfile: { type: 'RuntimeDefault' } } as const
+
+/** A container that can do nothing to its node, nor to its own image. */
+export const confined = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  readOnlyRootFilesystem: true,
+} as const
 
 /** Images with a fixed tag are pulled once, others every time. */
 export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {

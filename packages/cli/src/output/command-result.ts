@@ -1,9 +1,9 @@
 import type { Progress } from './progress.ts'
 import type { Column } from './table.ts'
 
-export type OutputFormat = 'table' | 'json' | 'yaml'
+export type OutputFormat = 'table' | 'json' | 'yaml' | 'name'
 
-/** Objects to show. `json` and `yaml` print a single one as itself and several as a list of `listKind`. */
+/** Objects to show. `json` and `yaml` print a single one as itself and several as a list of `listKind`; `name` prints a line for each. */
 export interface ObjectsResult {
   readonly show: 'objects'
   readonly format: OutputFormat

@@ -10,3 +10,8 @@ export function errorReason(error: unknown): string {
   const text = hint === '' || message.includes(hint) ? message : `${message} (${hint})`
   return text.trim().replace(/\s*[\r\n]+\s*/g, ' ')
 }
+
+/** A command line or a text about one, in which the program is called as it was. */
+export function calledAs(program: string, text: string): string {
+  return program === 'lateen' ? text : text.replace(/(^|['`(])lateen(?= )/g, `$1${program}`)
+}

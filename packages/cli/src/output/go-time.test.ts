@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { afterEach, describe, it } from 'node:test'
 import { goTime } from './go-time.ts'
 
 describe('goTime', () => {
@@ -24,4 +24,46 @@ describe('goTime', () => {
   it('passes on what is no timestamp', () => {
     assert.equal(goTime('soon'), 'soon')
   })
+})
+
+describe('goTime in the local zone', () => {
+  const before = process.env.TZ
+  afterEach(() => {
+    if (before === undefined) delete process.env.TZ
+    else process.env.TZ = before
+  })
+  const zones = [
+    ...[
+      'UTC',
+      'Europe/Berlin',
+      'Europe/London',
+      'Europe/Lisbon',
+      'Europe/Dublin',
+      'Africa/Abidjan',
+      'Atlantic/Reykjavik',
+    ],
+    ...[
+      'America/New_York',
+      'America/St_Johns',
+      'Asia/Kolkata',
+      'Asia/Kathmandu',
+      'Australia/Lord_Howe',
+      'Pacific/Apia',
+    ],
+  ]
+  for (const zone of zones) {
+    it(`says the same as when ${zone} is named`, async () => {
+      process.env.TZ = zone
+      // A copy of its own: a process has one zone, and the module remembers it.
+      const { goTime } = (await import(`./go-time.ts?${zone}`)) as typeof import('./go-time.ts')
+      for (const time of [
+        '2026-01-15T23:30:05Z',
+        '2026-07-01T00:00:00Z',
+        '2024-02-29T12:00:59Z',
+        '1999-12-31T23:59:59Z',
+      ]) {
+        assert.equal(goTime(time), goTime(time, zone), time)
+      }
+    })
+  }
 })

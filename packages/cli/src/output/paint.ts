@@ -28,6 +28,13 @@ export function isTerminal(stream: NodeJS.WritableStream): boolean {
   return 'isTTY' in stream && stream.isTTY === true
 }
 
+/** How wide a terminal is; undefined for what is none, or does not say. */
+export function columnsOf(stream: NodeJS.WritableStream): number | undefined {
+  return 'columns' in stream && typeof stream.columns === 'number' && stream.columns > 0
+    ? stream.columns
+    : undefined
+}
+
 /**
  * A template tag for text with tabs and line breaks. Values may come from objects that anybody wrote: control characters
  * in them, other than tabs and line breaks, do not reach the terminal.
@@ -51,7 +58,8 @@ function escaped(on: number, off: number): (text: string) => Painted {
   return text => ({ painted: `\u001b[${on}m${disarmed(text)}\u001b[${off}m` })
 }
 
-function disarmed(text: string): string {
+/** A text without what a terminal would obey: control characters other than tabs and line breaks. */
+export function disarmed(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not reach a terminal
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '?')
 }

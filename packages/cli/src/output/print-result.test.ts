@@ -65,6 +65,21 @@ describe('printResult', () => {
     )
   })
 
+  it('shows a terminal the control characters of a file, in place of letting it obey them', async () => {
+    const file = Buffer.from('a\u001b]0;owned\u0007b\u009b2Jc\td\né')
+    const chunks = async function* () {
+      // In the middle of a character.
+      yield file.subarray(0, -1)
+      yield file.subarray(-1)
+    }
+    const terminal = Object.assign(new PassThrough(), { isTTY: true })
+    await printResult({ show: 'text', chunks: chunks() }, terminal)
+    assert.equal(String(terminal.read()), 'a?]0;owned?b?2Jc\td\né')
+    const pipe = new PassThrough()
+    await printResult({ show: 'text', chunks: chunks() }, pipe)
+    assert.deepEqual(pipe.read(), file)
+  })
+
   it('writes text no faster than it is taken', async () => {
     const out = new PassThrough({ highWaterMark: 1 })
     let made = 0

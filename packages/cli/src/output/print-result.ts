@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { CommandResult, LinesResult, TextResult } from './command-result.ts'
-import { isTerminal } from './paint.ts'
+import { columnsOf, disarmed, isTerminal } from './paint.ts'
 import { type Progress, progressBar, progressLine } from './progress.ts'
 import { renderTable } from './table.ts'
 
@@ -51,7 +51,7 @@ async function printLive(lines: LinesResult['lines'], out: NodeJS.WritableStream
   try {
     for await (const line of lines) {
       const clear = bar === '' ? '' : CLEAR_LINE
-      bar = typeof line === 'string' ? '' : progressBar(line, columnsOf(out))
+      bar = typeof line === 'string' ? '' : progressBar(line, columnsOf(out) ?? USUAL_COLUMNS)
       out.write(clear + (typeof line === 'string' ? `${line}\n` : bar))
     }
   } finally {
@@ -59,12 +59,12 @@ async function printLive(lines: LinesResult['lines'], out: NodeJS.WritableStream
   }
 }
 
-function columnsOf(out: NodeJS.WritableStream): number {
-  return 'columns' in out && typeof out.columns === 'number' ? out.columns : USUAL_COLUMNS
-}
-
 async function printText(chunks: TextResult['chunks'], out: NodeJS.WritableStream): Promise<void> {
+  const decoder = new TextDecoder()
   for await (const chunk of chunks) {
-    if (!out.write(chunk)) await once(out, 'drain')
+    // Bytes are a file of the bucket, in which anybody may have written: a terminal does not obey them.
+    const isForeign = typeof chunk !== 'string' && isTerminal(out)
+    const shown = isForeign ? disarmed(decoder.decode(chunk, { stream: true })) : chunk
+    if (!out.write(shown)) await once(out, 'drain')
   }
 }

@@ -1,10 +1,7 @@
 import type { Restore } from '@lateen/api'
 import { formatLabelSelector } from '../parse/label-selector.ts'
-import { goTime } from './go-time.ts'
+import { goTime, ZERO_TIME } from './go-time.ts'
 import type { Column } from './table.ts'
-
-/** What Go shows for a time that nobody has set. */
-const ZERO_TIME = '0001-01-01 00:00:00 +0000 UTC'
 
 /** Velero's table of restores. */
 export const restoreColumns: readonly Column[] = [

@@ -4,6 +4,7 @@ import type { CommandSpec, LeafCommand } from '../tree/command.ts'
 import { isGroup } from '../tree/command.ts'
 import type { FlagSet } from '../tree/flag.ts'
 import type { GivenFlags } from './flag-values.ts'
+import { didYouMean } from './nearest-name.ts'
 import { flagArity, normalizeArguments } from './normalize-arguments.ts'
 
 /** What a command line asks for. `path` leads from the root to the command. */
@@ -24,7 +25,7 @@ interface Selection {
 /** Finds the command and the texts of its flags. Throws a CliError (`USAGE`) for what the tree does not know. */
 export function parseCommandLine(root: CommandSpec, globals: FlagSet, argv: readonly string[]): CommandLine {
   const selection: Selection = { found: undefined }
-  const program = new Command(root.name)
+  const program = new LazyCommand(root.name)
   program.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} })
   addFlags(program, globals)
   addCommand(program, [root], selection)
@@ -38,7 +39,22 @@ export function parseCommandLine(root: CommandSpec, globals: FlagSet, argv: read
   return selection.found
 }
 
-function addCommand(target: Command, path: readonly CommandSpec[], selection: Selection): void {
+/** A command that learns its flags and commands when it is to read a command line. Most never are, and there are hundreds of flags. */
+class LazyCommand extends Command {
+  learn: (() => void) | undefined
+
+  override createCommand(name?: string): LazyCommand {
+    return new LazyCommand(name)
+  }
+
+  override parseOptions(argv: string[]): ReturnType<Command['parseOptions']> {
+    this.learn?.()
+    this.learn = undefined
+    return super.parseOptions(argv)
+  }
+}
+
+function addCommand(target: LazyCommand, path: readonly CommandSpec[], selection: Selection): void {
   const spec = path.at(-1)
   if (spec === undefined) return
   target.helpOption('-h, --help').helpCommand(false)
@@ -50,8 +66,8 @@ function addCommand(target: Command, path: readonly CommandSpec[], selection: Se
   })
   if (isGroup(spec)) {
     for (const child of spec.commands) {
-      const sub = target.command(child.name).aliases(child.aliases ?? [])
-      addCommand(sub, [...path, child], selection)
+      const sub = target.command(child.name, { hidden: child.hidden ?? false }).aliases(child.aliases ?? [])
+      sub.learn = () => addCommand(sub, [...path, child], selection)
     }
     return
   }
@@ -70,6 +86,7 @@ function addFlags(target: Command, flags: FlagSet): void {
     option.attributeName = () => name
     // A flag whose own name begins with `no-` is not the negation of another.
     option.negate = false
+    option.hideHelp(spec.hidden ?? false)
     target.addOption(option.argParser((text, before: string[] | undefined) => [...(before ?? []), text]))
   }
 }
@@ -90,7 +107,9 @@ function checkCount(args: readonly string[], spec: LeafCommand, path: readonly C
   }
   const unknown = choices === undefined ? undefined : args.find(arg => !choices.includes(arg))
   if (unknown === undefined) return
-  throw new CliError('USAGE', `${name} knows ${choices?.join(', ')}, and not ${JSON.stringify(unknown)}`)
+  const known = choices ?? []
+  const guess = didYouMean(unknown, known)
+  throw new CliError('USAGE', `${name} knows ${known.join(', ')}, and not ${JSON.stringify(unknown)}${guess}`)
 }
 
 function usageError(error: CommanderError): CliError {

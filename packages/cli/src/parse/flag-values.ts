@@ -3,6 +3,7 @@ import type { FlagSet, FlagSpec, FlagTypes } from '../tree/flag.ts'
 import { parseBoolean } from './boolean.ts'
 import { parseDuration } from './duration.ts'
 import { parseKeyValues } from './key-values.ts'
+import { didYouMean } from './nearest-name.ts'
 
 type Value = FlagTypes[keyof FlagTypes] | undefined
 
@@ -37,7 +38,9 @@ function readFlag(name: string, spec: FlagSpec, texts: readonly string[]): Value
 function readMap(name: string, text: string, separator = '='): Record<string, string> {
   const map = parseKeyValues(text, separator)
   if (map !== undefined) return map
-  throw badValue(name, text, `must look like key1${separator}value1,key2${separator}value2`)
+  throw badValue(name, text, {
+    expectation: `must look like key1${separator}value1,key2${separator}value2`,
+  })
 }
 
 function readLast(name: string, spec: FlagSpec, texts: readonly string[]): Value {
@@ -45,7 +48,7 @@ function readLast(name: string, spec: FlagSpec, texts: readonly string[]): Value
   if (text === undefined) return undefined
   const expectation = expectationOf(spec)
   const value = readers[spec.type]?.(text, spec)
-  if (value === undefined) throw badValue(name, text, expectation)
+  if (value === undefined) throw badValue(name, text, { expectation, choices: spec.choices })
   return value
 }
 
@@ -74,6 +77,11 @@ function expectationOf(spec: FlagSpec): string {
   }
 }
 
-function badValue(name: string, text: string, expectation: string): CliError {
-  return new CliError('USAGE', `--${name} ${expectation}, and ${JSON.stringify(text)} is not`)
+function badValue(
+  name: string,
+  text: string,
+  { expectation, choices = [] }: { expectation: string; choices?: readonly string[] | undefined },
+): CliError {
+  const guess = didYouMean(text, choices)
+  return new CliError('USAGE', `--${name} ${expectation}, and ${JSON.stringify(text)} is not${guess}`)
 }

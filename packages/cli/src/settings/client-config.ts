@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { CliError } from '../cli-error.ts'
 
@@ -16,7 +17,8 @@ export async function readClientConfig(home: string): Promise<ClientConfig> {
   const file = clientConfigPath(home)
   let text: string
   try {
-    text = await readFile(file, 'utf8')
+    // One small file at the start of every command: waiting for a thread to read it would take longer.
+    text = readFileSync(file, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw new CliError(

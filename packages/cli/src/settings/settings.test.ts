@@ -8,6 +8,7 @@ const noFlags = {
   kubecontext: undefined,
   colorized: undefined,
   features: [],
+  'request-timeout': { nanoseconds: 30_000_000_000n, milliseconds: 30_000, text: '30s' },
 }
 
 function settings(sources: { flags?: object; config?: object; env?: Record<string, string> }) {
@@ -46,6 +47,7 @@ describe('settingsOf', () => {
   it('is colorized unless the configuration, or stronger the flag, says no', () => {
     assert.equal(settings({}).colorized, true)
     assert.equal(settings({ config: { colorized: 'false' } }).colorized, false)
-    assert.equal(settings({ config: { colorized: 'false' }, flags: { colorized: true } }).colorized, true)
+    assert.equal(settings({ config: { colorized: 'false' }, flags: { colorized: 'true' } }).colorized, true)
+    assert.throws(() => settings({ flags: { colorized: 'blue' } }), /--colorized must be true or false/)
   })
 })

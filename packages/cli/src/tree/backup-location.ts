@@ -1,4 +1,4 @@
-import { anyNames, type CommandSpec, command } from './command.ts'
+import { anyNames, type CommandSpec, command, newName, oneName } from './command.ts'
 import type { FlagSet } from './flag.ts'
 import { createOutputFlags, outputFlags } from './output-flags.ts'
 
@@ -70,7 +70,7 @@ function create(name: string): CommandSpec {
       'lateen backup-location create default --default --provider aws --bucket backups --config region=eu-central-1 --credential cloud-credentials=cloud',
       'lateen backup-location create local --provider filesystem --bucket backups --config path=/srv/lateen',
     ],
-    args: { usage: 'NAME', min: 1, max: 1 },
+    args: newName,
     flags: backupLocationCreateFlags,
     load: () => import('../commands/backup-location-create.ts'),
   })
@@ -81,7 +81,8 @@ function get(name: string, aliases: readonly string[] = []): CommandSpec {
     name,
     aliases,
     summary: 'Show backup storage locations',
-    args: anyNames,
+    examples: ['lateen backup-location get', 'lateen backup-location get --default -o json'],
+    args: anyNames('backupstoragelocations'),
     flags: backupLocationGetFlags,
     load: () => import('../commands/backup-location-get.ts'),
   })
@@ -99,7 +100,7 @@ function remove(name: string, aliases: readonly string[] = []): CommandSpec {
       'lateen backup-location delete old-bucket other --confirm',
       'lateen backup-location delete --selector team=web',
     ],
-    args: anyNames,
+    args: anyNames('backupstoragelocations'),
     flags: backupLocationDeleteFlags,
     load: () => import('../commands/backup-location-delete.ts'),
   })
@@ -109,7 +110,13 @@ function set(name: string): CommandSpec {
   return command({
     name,
     summary: 'Change a backup storage location',
-    args: { usage: 'NAME', min: 1, max: 1 },
+    description:
+      'Changes only what flags name. Only one location can be the default: make the one that is an ordinary one first, with --default=false.',
+    examples: [
+      'lateen backup-location set other --default',
+      'lateen backup-location set other --credential new-credentials=cloud --cacert ca.pem',
+    ],
+    args: oneName('backupstoragelocations'),
     flags: backupLocationSetFlags,
     load: () => import('../commands/backup-location-set.ts'),
   })

@@ -1,7 +1,7 @@
-import { anyNames, type CommandSpec, command } from './command.ts'
+import { anyNames, type CommandSpec, command, oneName } from './command.ts'
 import { downloadFlags, linkTimeout } from './download-flags.ts'
 import type { FlagSet } from './flag.ts'
-import { deleteFlags, describeFlags, getFlags, logsFlags, secretFlags } from './object-flags.ts'
+import { cancelFlags, deleteFlags, describeFlags, getFlags, logsFlags, secretFlags } from './object-flags.ts'
 import { createOutputFlags } from './output-flags.ts'
 
 const oldFilters = 'Not together with the filters for cluster-scoped and namespace-scoped resources.'
@@ -34,7 +34,12 @@ export const backupSpecFlags = {
     emptyItem: true,
     help: `Namespaced resources to leave out, as resource.group, or '*' for all. ${newFilters}`,
   },
-  'exclude-namespaces': { type: 'list', emptyItem: true, help: 'Namespaces to leave out.' },
+  'exclude-namespaces': {
+    type: 'list',
+    names: 'namespaces',
+    emptyItem: true,
+    help: 'Namespaces to leave out.',
+  },
   'exclude-resources': {
     type: 'list',
     emptyItem: true,
@@ -56,6 +61,7 @@ export const backupSpecFlags = {
   },
   'include-namespaces': {
     type: 'list',
+    names: 'namespaces',
     default: '*',
     emptyItem: true,
     help: "Namespaces to take, with the wildcards * ? and [..]; '*' means all.",
@@ -97,11 +103,17 @@ export const backupSpecFlags = {
   },
   'storage-location': {
     type: 'string',
+    names: 'backupstoragelocations',
     help: 'Backup location to write to. Without it the default one.',
   },
   ttl: { type: 'duration', help: 'How long to keep the backup. Without it the server decides (720h).' },
+  'volume-group-snapshot-label-key': {
+    type: 'string',
+    help: 'Label of claims whose volumes are snapshot together. Without it the server decides (velero.io/volume-group).',
+  },
   'volume-snapshot-locations': {
     type: 'list',
+    names: 'volumesnapshotlocations',
     help: 'Snapshot locations to use, at most one for each provider.',
   },
 } as const satisfies FlagSet
@@ -110,6 +122,7 @@ export const backupCreateFlags = {
   annotations: { type: 'map', help: 'Annotations of the backup as key1=value1,key2=value2.' },
   'from-schedule': {
     type: 'string',
+    names: 'schedules',
     help: "Take the schedule's template instead of all filters given here. The name may then be left out.",
   },
   labels: { type: 'map', help: 'Labels of the backup as key1=value1,key2=value2.' },
@@ -160,7 +173,16 @@ export const backupDownloadFlags = {
   ...downloadFlags,
 } as const satisfies FlagSet
 
-export const backupDeleteFlags = deleteFlags(nouns)
+export const backupDeleteFlags = {
+  ...deleteFlags(nouns),
+  wait: {
+    type: 'boolean',
+    short: 'w',
+    help: 'Wait until the backups are gone. The exit code is then 1 if one could not be deleted. Ctrl-C stops the waiting only.',
+  },
+} as const satisfies FlagSet
+
+export const backupCancelFlags = cancelFlags(nouns)
 
 function create(name: string): CommandSpec {
   return command({
@@ -185,7 +207,12 @@ function get(name: string, aliases: readonly string[] = []): CommandSpec {
     name,
     aliases,
     summary: 'Show backups',
-    args: anyNames,
+    examples: [
+      'lateen backup get',
+      'lateen backup get shop -o yaml',
+      'lateen backup get -l velero.io/schedule-name=daily -o name',
+    ],
+    args: anyNames('backups'),
     flags: backupGetFlags,
     load: () => import('../commands/backup-get.ts'),
   })
@@ -196,8 +223,12 @@ function describe(name: string, aliases: readonly string[] = []): CommandSpec {
     name,
     aliases,
     summary: 'Describe backups',
-    examples: ['lateen backup describe shop', 'lateen backup describe shop --details -o json'],
-    args: anyNames,
+    examples: [
+      'lateen backup describe shop',
+      'lateen backup describe shop --details -o json',
+      'lateen backup describe shop --details --wait',
+    ],
+    args: anyNames('backups'),
     flags: backupDescribeFlags,
     load: () => import('../commands/backup-describe.ts'),
   })
@@ -212,10 +243,10 @@ function remove(name: string, aliases: readonly string[] = []): CommandSpec {
       'Asks the server to delete backups with all that belongs to them: files in the bucket, snapshots, restores.',
     examples: [
       'lateen backup delete shop',
-      'lateen backup delete shop other --confirm',
+      'lateen backup delete shop other --confirm --wait',
       'lateen backup delete --selector velero.io/schedule-name=daily',
     ],
-    args: anyNames,
+    args: anyNames('backups'),
     flags: backupDeleteFlags,
     load: () => import('../commands/backup-delete.ts'),
   })
@@ -231,7 +262,7 @@ const diff = command({
     'lateen backup diff monday --live -o diff',
     'lateen backup diff monday tuesday -o json --with-status',
   ],
-  args: { usage: 'NAME [LATER]', min: 1, max: 2 },
+  args: { usage: 'NAME [LATER]', min: 1, max: 2, names: 'backups' },
   flags: backupDiffFlags,
   load: () => import('../commands/backup-diff.ts'),
 })
@@ -240,7 +271,8 @@ const download = command({
   name: 'download',
   summary: 'Download the resources of a backup',
   description: 'Downloads the resources of a backup as a tar.gz file. Data of volumes is not in it.',
-  args: { usage: 'NAME', min: 1, max: 1 },
+  examples: ['lateen backup download shop', 'lateen backup download shop --output shop.tar.gz --force'],
+  args: oneName('backups'),
   flags: backupDownloadFlags,
   load: () => import('../commands/backup-download.ts'),
 })
@@ -248,9 +280,27 @@ const download = command({
 const logs = command({
   name: 'logs',
   summary: 'Show the log of a backup',
-  args: { usage: 'NAME', min: 1, max: 1 },
+  description:
+    'Shows the log of a backup as it is stored in the bucket. There is one once the backup has ended, or waits for operations of plugins.',
+  examples: ['lateen backup logs shop', 'lateen backup logs shop --timeout 5m | grep level=error'],
+  args: oneName('backups'),
   flags: logsFlags,
   load: () => import('../commands/backup-logs.ts'),
+})
+
+const cancel = command({
+  name: 'cancel',
+  summary: 'Stop backups',
+  description:
+    'Asks the server to stop backups. One that has not begun becomes Failed; one in progress is broken off, its operations are cancelled, and it becomes Failed; one that waits for operations of plugins, or is being finalized, has those cancelled and ends PartiallyFailed.',
+  examples: [
+    'lateen backup cancel shop',
+    'lateen backup cancel shop other --confirm --wait',
+    'lateen backup cancel --all',
+  ],
+  args: anyNames('backups'),
+  flags: backupCancelFlags,
+  load: () => import('../commands/backup-cancel.ts'),
 })
 
 /** `backup …` and the same commands under `create`, `get`, `describe` and `delete`. */
@@ -258,7 +308,16 @@ export const backupCommands = {
   noun: {
     name: 'backup',
     summary: 'Work with backups',
-    commands: [create('create'), remove('delete'), describe('describe'), diff, download, get('get'), logs],
+    commands: [
+      cancel,
+      create('create'),
+      remove('delete'),
+      describe('describe'),
+      diff,
+      download,
+      get('get'),
+      logs,
+    ],
   },
   underCreate: create('backup'),
   underGet: get('backups', ['backup']),

@@ -11,10 +11,14 @@ export interface Settings {
   readonly colorized: boolean
   /** File with certificates for the object store, from the client configuration. */
   readonly cacert: string | undefined
+  /** How long the API server may say nothing; 0 is for ever. */
+  readonly requestTimeoutMs: number
 }
 
 /** The process around a command; nothing below `main.ts` looks for these elsewhere. */
 export interface Surroundings {
+  /** What the program was called as: `lateen`, or `kubectl lateen`. */
+  readonly program: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly stdin: NodeJS.ReadableStream
@@ -49,10 +53,22 @@ export interface ArgumentSpec {
   readonly min: number
   readonly max: number
   readonly choices?: readonly string[]
+  /** The plural of the velero.io kind whose objects they name: completion asks the cluster for them. */
+  readonly names?: string
 }
 
 /** As many names of objects as there are. */
-export const anyNames: ArgumentSpec = { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY }
+export function anyNames(plural: string): ArgumentSpec {
+  return { usage: '[NAMES]', min: 0, max: Number.POSITIVE_INFINITY, names: plural }
+}
+
+/** The name of one object. */
+export function oneName(plural: string): ArgumentSpec {
+  return { usage: 'NAME', min: 1, max: 1, names: plural }
+}
+
+/** A name that no object has yet. */
+export const newName: ArgumentSpec = { usage: 'NAME', min: 1, max: 1 }
 
 interface CommandText {
   readonly name: string
@@ -60,6 +76,8 @@ interface CommandText {
   readonly summary: string
   readonly description?: string
   readonly examples?: readonly string[]
+  /** Not in the lists of help and completion: a command that programs call. */
+  readonly hidden?: boolean
 }
 
 /** A command that does something. Its code is loaded when it is used. */

@@ -29,6 +29,10 @@ export interface FlagSpec {
   readonly pairSeparator?: string
   /** Whether an empty text is an item of a `list`; else it adds nothing. */
   readonly emptyItem?: boolean
+  /** The plural of the velero.io kind whose objects it names: completion asks the cluster for them. */
+  readonly names?: string
+  /** Accepted, but not in help and completion. */
+  readonly hidden?: boolean
 }
 
 /** The flags of one command by their long names, without dashes. */

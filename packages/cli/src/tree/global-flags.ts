@@ -1,10 +1,12 @@
 import type { FlagSet } from './flag.ts'
+import { klogFlags } from './klog-flags.ts'
 
 /** Flags that every command takes, before or after its name. */
 export const globalFlags = {
   colorized: {
-    type: 'optional-boolean',
-    help: 'Coloured output on a terminal; overrides `colorized` of the client configuration.',
+    type: 'string',
+    choices: ['true', 'false'],
+    help: 'Coloured output on a terminal, true or false; overrides `colorized` of the client configuration.',
   },
   features: {
     type: 'list',
@@ -22,6 +24,13 @@ export const globalFlags = {
   namespace: {
     type: 'string',
     short: 'n',
+    names: 'namespaces',
     help: 'Namespace to work in. Without it: `namespace` of the client configuration, then VELERO_NAMESPACE, then velero.',
   },
+  'request-timeout': {
+    type: 'duration',
+    default: '1m5s',
+    help: 'How long to wait for an answer of the API server, which itself gives up after a minute; 0s is for ever.',
+  },
+  ...klogFlags,
 } as const satisfies FlagSet

@@ -1,3 +1,4 @@
+import { serverRights } from '../install/cluster-role.ts'
 import { type CommandSpec, command, noArguments } from './command.ts'
 import type { FlagSet } from './flag.ts'
 
@@ -38,6 +39,14 @@ export const installFlags = {
   },
   'disable-informer-cache': { type: 'boolean', help: 'Have restores read objects without a cache.' },
   'dry-run': { type: 'boolean', help: 'Print the objects and send nothing.' },
+  'filesystem-host-path': {
+    type: 'string',
+    help: 'Folder of the nodes to keep backups in, for the provider filesystem. Server and node agents must see the same one: a single node, or a shared mount.',
+  },
+  'filesystem-pvc': {
+    type: 'string',
+    help: 'PersistentVolumeClaim, in the namespace, to keep backups in, for the provider filesystem.',
+  },
   'garbage-collection-frequency': { type: 'duration', help: 'How often expired backups are removed.' },
   image: {
     type: 'string',
@@ -110,9 +119,23 @@ export const installFlags = {
     type: 'string',
     help: 'Provider of backup and volume storage. Built in for backups: aws, filesystem.',
   },
+  replicas: {
+    type: 'integer',
+    default: '1',
+    help: 'Servers to run; one works, and another takes over when it is gone.',
+  },
   'repo-maintenance-job-configmap': { type: 'string', help: 'ConfigMap with settings of maintenance jobs.' },
   'restore-only': { type: 'boolean', help: 'A server that only restores.' },
-  'sa-annotations': { type: 'map', help: 'Annotations of the service account, as key1=value1,key2=value2.' },
+  rights: {
+    type: 'list',
+    choices: ['cluster-admin', ...serverRights],
+    help: 'What the server may do: cluster-admin (the default), or only what is listed of backup, hooks, restore, restore-roles and recreate. Node agents then have an account and roles of their own.',
+  },
+  'rights-api-groups': {
+    type: 'list',
+    help: "With --rights: API groups, beside those of Kubernetes, whose objects the server may reach. Default: all, which no role can tell from 'everything'.",
+  },
+  'sa-annotations': { type: 'map', help: 'Annotations of service accounts, as key1=value1,key2=value2.' },
   'schedule-skip-immediately': { type: 'boolean', help: 'New schedules wait for their first due time.' },
   'secret-file': {
     type: 'string',
@@ -121,14 +144,14 @@ export const installFlags = {
   'server-priority-class-name': { type: 'string', help: 'Priority class of the server pod.' },
   'service-account-name': {
     type: 'string',
-    help: 'An existing service account for the pods. With it, none is made and nothing is bound to a role.',
+    help: 'An existing service account for the pods. With it, none is made, and without --rights nothing is bound to a role.',
   },
   'snapshot-location-config': {
     type: 'map',
     help: "The provider's settings for the default volume snapshot location, as key1=value1,key2=value2.",
   },
   'uploader-type': {
-    type: 'choice',
+    type: 'string',
     default: 'kopia',
     choices: ['kopia'],
     help: 'How volume data is stored: kopia.',
@@ -158,18 +181,21 @@ export const installFlags = {
   },
   wait: {
     type: 'boolean',
-    help: 'Accepted for Velero scripts: CustomResourceDefinitions are always waited for.',
+    help: 'Wait until all pods of server and node agents run and serve, and say what keeps them from it.',
   },
+  'wait-timeout': { type: 'duration', default: '5m', help: 'How long to wait with --wait.' },
 } as const satisfies FlagSet
 
 export const installCommand: CommandSpec = command({
   name: 'install',
-  summary: 'Install the CustomResourceDefinitions, or print all objects of an installation',
+  summary: 'Install the server into the cluster, or bring an installation up to date',
   description:
-    'With --crds-only, puts the CustomResourceDefinitions into the cluster, or brings them up to date, and waits until they are served. With --dry-run, prints every object that an installation consists of. This version cannot install its server into a cluster by itself: print the objects and apply them, or run `lateen server`.',
+    "Puts CustomResourceDefinitions, namespace, rights, credentials, default locations, the server and, if wanted, node agents into the cluster. Objects that are there already, made by this program or by 'velero install', are changed into what is needed and keep what others have added; so the command can be repeated, and takes over a Velero. With --dry-run, prints the objects and sends nothing. With --crds-only, takes care of the CustomResourceDefinitions alone.",
   examples: [
+    'lateen install --provider aws --bucket backups --secret-file ./credentials --backup-location-config region=eu-central-1 --wait',
+    'lateen install --provider filesystem --bucket backups --filesystem-pvc backup-disk --no-secret --wait',
+    'lateen install --dry-run -o yaml --provider aws --bucket backups --no-secret | kubectl diff -f -',
     'lateen install --crds-only',
-    'lateen install --dry-run -o yaml --provider aws --bucket backups --secret-file ./credentials --backup-location-config region=eu-central-1 | kubectl apply -f -',
   ],
   args: noArguments,
   flags: installFlags,

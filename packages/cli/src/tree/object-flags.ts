@@ -28,6 +28,11 @@ export function describeFlags({ one, many }: Nouns) {
       help: `How to print: plaintext, or json, which takes effect for a single ${one} only.`,
     },
     selector: { type: 'string', short: 'l', help: `Show only ${many} whose labels match this selector.` },
+    wait: {
+      type: 'boolean',
+      short: 'w',
+      help: `Go on until all ${many} shown have ended: on a terminal the description is drawn anew, elsewhere it is printed again when it has changed.`,
+    },
     ...downloadFlags,
   } as const satisfies FlagSet
 }
@@ -38,6 +43,24 @@ export function deleteFlags({ many }: Nouns) {
     all: { type: 'boolean', help: `Delete all ${many} of the namespace.` },
     confirm: { type: 'boolean', help: 'Delete without asking.' },
     selector: { type: 'string', short: 'l', help: `Delete all ${many} whose labels match this selector.` },
+  } as const satisfies FlagSet
+}
+
+/** The flags of `cancel`. */
+export function cancelFlags({ one, many }: Nouns) {
+  return {
+    all: { type: 'boolean', help: `Cancel all ${many} of the namespace that have not ended.` },
+    confirm: { type: 'boolean', help: 'Cancel without asking.' },
+    selector: {
+      type: 'string',
+      short: 'l',
+      help: `Cancel all ${many} that have not ended and whose labels match this selector.`,
+    },
+    wait: {
+      type: 'boolean',
+      short: 'w',
+      help: `Wait for the end. The exit code is then 1 if a ${one} was Completed before it could be stopped. Ctrl-C stops the waiting only.`,
+    },
   } as const satisfies FlagSet
 }
 

@@ -6,8 +6,8 @@ export const outputFlags = {
     type: 'choice',
     short: 'o',
     default: 'table',
-    choices: ['table', 'json', 'yaml'],
-    help: 'How to print: table, json or yaml.',
+    choices: ['table', 'json', 'yaml', 'name'],
+    help: 'How to print: table, json, yaml, or name, which is a line such as backup.velero.io/shop for each.',
   },
   'label-columns': {
     type: 'list',
@@ -22,8 +22,8 @@ export const createOutputFlags = {
   output: {
     type: 'choice',
     short: 'o',
-    choices: ['table', 'json', 'yaml'],
-    help: 'Print the object in this format (table, json or yaml) instead of sending it to the cluster.',
+    choices: ['table', 'json', 'yaml', 'name'],
+    help: 'Print the object in this format (table, json, yaml or name) instead of sending it to the cluster.',
   },
   'label-columns': outputFlags['label-columns'],
   'show-labels': outputFlags['show-labels'],

@@ -1,14 +1,19 @@
-import { anyNames, type CommandSpec, command } from './command.ts'
+import { anyNames, type CommandSpec, command, oneName } from './command.ts'
 import { downloadFlags, linkTimeout } from './download-flags.ts'
 import type { FlagSet } from './flag.ts'
-import { deleteFlags, describeFlags, getFlags, logsFlags, secretFlags } from './object-flags.ts'
+import { cancelFlags, deleteFlags, describeFlags, getFlags, logsFlags, secretFlags } from './object-flags.ts'
 import { createOutputFlags } from './output-flags.ts'
 
 const nouns = { one: 'restore', many: 'restores' }
 
 /** What to restore, and how: the flags that become the spec of a restore. */
 export const restoreSpecFlags = {
-  'exclude-namespaces': { type: 'list', emptyItem: true, help: 'Namespaces to leave out.' },
+  'exclude-namespaces': {
+    type: 'list',
+    names: 'namespaces',
+    emptyItem: true,
+    help: 'Namespaces to leave out.',
+  },
   'exclude-resources': {
     type: 'list',
     emptyItem: true,
@@ -25,6 +30,7 @@ export const restoreSpecFlags = {
   },
   'include-namespaces': {
     type: 'list',
+    names: 'namespaces',
     default: '*',
     emptyItem: true,
     help: "Namespaces to restore, as they are named in the backup; '*' means all.",
@@ -95,8 +101,12 @@ export const restoreCreateFlags = {
     help: 'With --from-schedule: whether a backup that is PartiallyFailed will do, if it is the newest.',
   },
   annotations: { type: 'map', help: 'Annotations of the restore as key1=value1,key2=value2.' },
-  'from-backup': { type: 'string', help: 'Backup to restore from.' },
-  'from-schedule': { type: 'string', help: 'Schedule whose newest Completed backup to restore from.' },
+  'from-backup': { type: 'string', names: 'backups', help: 'Backup to restore from.' },
+  'from-schedule': {
+    type: 'string',
+    names: 'schedules',
+    help: 'Schedule whose newest Completed backup to restore from.',
+  },
   labels: { type: 'map', help: 'Labels of the restore as key1=value1,key2=value2.' },
   local: {
     type: 'string',
@@ -114,9 +124,10 @@ export const restoreCreateFlags = {
 export const restorePlanFlags = {
   'allow-partially-failed': restoreCreateFlags['allow-partially-failed'],
   annotations: restoreCreateFlags.annotations,
-  'from-backup': { type: 'string', help: 'Backup to plan a restore from.' },
+  'from-backup': { type: 'string', names: 'backups', help: 'Backup to plan a restore from.' },
   'from-schedule': {
     type: 'string',
+    names: 'schedules',
     help: 'Schedule whose newest Completed backup to plan a restore from.',
   },
   labels: restoreCreateFlags.labels,
@@ -143,6 +154,8 @@ export const restoreDescribeFlags = describeFlags(nouns)
 
 export const restoreDeleteFlags = deleteFlags(nouns)
 
+export const restoreCancelFlags = cancelFlags(nouns)
+
 function create(name: string): CommandSpec {
   return command({
     name,
@@ -168,7 +181,8 @@ function get(name: string, aliases: readonly string[] = []): CommandSpec {
     name,
     aliases,
     summary: 'Show restores',
-    args: anyNames,
+    examples: ['lateen restore get', 'lateen restore get shop-20260102030405 -o json'],
+    args: anyNames('restores'),
     flags: restoreGetFlags,
     load: () => import('../commands/restore-get.ts'),
   })
@@ -179,8 +193,12 @@ function describe(name: string, aliases: readonly string[] = []): CommandSpec {
     name,
     aliases,
     summary: 'Describe restores',
-    examples: ['lateen restore describe again', 'lateen restore describe again --details -o json'],
-    args: anyNames,
+    examples: [
+      'lateen restore describe again',
+      'lateen restore describe again --details -o json',
+      'lateen restore describe again --details --wait',
+    ],
+    args: anyNames('restores'),
     flags: restoreDescribeFlags,
     load: () => import('../commands/restore-describe.ts'),
   })
@@ -198,7 +216,7 @@ function remove(name: string, aliases: readonly string[] = []): CommandSpec {
       'lateen restore delete again copy --confirm',
       'lateen restore delete --selector test=yes',
     ],
-    args: anyNames,
+    args: anyNames('restores'),
     flags: restoreDeleteFlags,
     load: () => import('../commands/restore-delete.ts'),
   })
@@ -216,7 +234,7 @@ const plan = command({
     'lateen restore plan again -o json',
     'lateen restore plan --from-backup shop --local ./backups',
   ],
-  args: { usage: '[NAME]', min: 0, max: 1 },
+  args: { usage: '[NAME]', min: 0, max: 1, names: 'restores' },
   flags: restorePlanFlags,
   load: () => import('../commands/restore-plan.ts'),
 })
@@ -224,9 +242,27 @@ const plan = command({
 const logs = command({
   name: 'logs',
   summary: 'Show the log of a restore',
-  args: { usage: 'NAME', min: 1, max: 1 },
+  description:
+    'Shows the log of a restore as it is stored in the bucket. There is one once the restore has ended.',
+  examples: ['lateen restore logs shop-20260102030405'],
+  args: oneName('restores'),
   flags: logsFlags,
   load: () => import('../commands/restore-logs.ts'),
+})
+
+const cancel = command({
+  name: 'cancel',
+  summary: 'Stop restores',
+  description:
+    'Asks the server to stop restores. One that has not begun becomes Failed; one in progress is broken off, its operations are cancelled, and it becomes Failed; one that waits for operations of plugins, or is being finalized, has those cancelled and ends PartiallyFailed. What was restored until then stays in the cluster.',
+  examples: [
+    'lateen restore cancel again',
+    'lateen restore cancel again copy --confirm --wait',
+    'lateen restore cancel --all',
+  ],
+  args: anyNames('restores'),
+  flags: restoreCancelFlags,
+  load: () => import('../commands/restore-cancel.ts'),
 })
 
 /** `restore …` and the same commands under `create`, `get`, `describe` and `delete`. */
@@ -234,7 +270,7 @@ export const restoreCommands = {
   noun: {
     name: 'restore',
     summary: 'Work with restores',
-    commands: [create('create'), remove('delete'), describe('describe'), get('get'), logs, plan],
+    commands: [cancel, create('create'), remove('delete'), describe('describe'), get('get'), logs, plan],
   },
   underCreate: create('restore'),
   underGet: get('restores', ['restore']),

@@ -1,9 +1,18 @@
 import { backupCommands } from './backup.ts'
 import { backupLocationCommands } from './backup-location.ts'
+import { bugCommand } from './bug.ts'
 import { type CommandGroup, command, noArguments } from './command.ts'
+import { debugCommand } from './debug.ts'
+import { doctorCommand } from './doctor.ts'
+import { inClusterCommands } from './in-cluster.ts'
 import { installCommand } from './install.ts'
+import { pluginCommands } from './plugin.ts'
+import { repoCommands } from './repo.ts'
 import { restoreCommands } from './restore.ts'
+import { scheduleCommands } from './schedule.ts'
 import { serverCommand } from './server.ts'
+import { snapshotLocationCommands } from './snapshot-location.ts'
+import { uninstallCommand } from './uninstall.ts'
 
 const clientConfig: CommandGroup = {
   name: 'config',
@@ -13,6 +22,7 @@ const clientConfig: CommandGroup = {
     command({
       name: 'get',
       summary: 'Show values of the client configuration',
+      examples: ['lateen client config get', 'lateen client config get namespace'],
       args: { usage: '[KEYS]', min: 0, max: Number.POSITIVE_INFINITY },
       flags: {},
       load: () => import('../commands/client-config-get.ts'),
@@ -32,6 +42,8 @@ const clientConfig: CommandGroup = {
 const completion = command({
   name: 'completion',
   summary: 'Print a script that completes lateen in a shell',
+  description:
+    'Prints a script that completes commands, flags and their values in a shell. Names of backups and other objects come from the cluster, if it answers within two seconds, or within the duration in LATEEN_COMPLETION_TIMEOUT. With kubectl_complete-lateen in the path, kubectl completes them, too.',
   examples: [
     'source <(lateen completion bash)',
     'source <(lateen completion zsh)',
@@ -51,6 +63,7 @@ export const versionFlags = {
 const version = command({
   name: 'version',
   summary: 'Show the versions of this program and of the server',
+  examples: ['lateen version', 'lateen version --client-only'],
   args: noArguments,
   flags: versionFlags,
   load: () => import('../commands/version.ts'),
@@ -65,31 +78,62 @@ export const commandTree: CommandGroup = {
   commands: [
     backupCommands.noun,
     backupLocationCommands.noun,
+    bugCommand,
     { name: 'client', summary: 'Work with the client configuration', commands: [clientConfig] },
     completion,
     {
       name: 'create',
       summary: 'Create objects',
-      commands: [backupCommands.underCreate, backupLocationCommands.underCreate, restoreCommands.underCreate],
+      commands: [
+        backupCommands.underCreate,
+        backupLocationCommands.underCreate,
+        restoreCommands.underCreate,
+        scheduleCommands.underCreate,
+        snapshotLocationCommands.underCreate,
+      ],
     },
+    inClusterCommands.dataMover,
+    debugCommand,
     {
       name: 'delete',
       summary: 'Delete objects',
-      commands: [backupCommands.underDelete, backupLocationCommands.underDelete, restoreCommands.underDelete],
+      commands: [
+        backupCommands.underDelete,
+        backupLocationCommands.underDelete,
+        restoreCommands.underDelete,
+        scheduleCommands.underDelete,
+      ],
     },
     {
       name: 'describe',
       summary: 'Describe objects',
-      commands: [backupCommands.underDescribe, restoreCommands.underDescribe],
+      commands: [backupCommands.underDescribe, restoreCommands.underDescribe, scheduleCommands.underDescribe],
     },
+    doctorCommand,
     {
       name: 'get',
       summary: 'Show objects',
-      commands: [backupCommands.underGet, backupLocationCommands.underGet, restoreCommands.underGet],
+      commands: [
+        backupCommands.underGet,
+        backupLocationCommands.underGet,
+        pluginCommands.underGet,
+        restoreCommands.underGet,
+        scheduleCommands.underGet,
+        snapshotLocationCommands.underGet,
+      ],
     },
     installCommand,
+    inClusterCommands.nodeAgent,
+    pluginCommands.noun,
+    inClusterCommands.podVolume,
+    repoCommands,
+    inClusterCommands.repoMaintenance,
     restoreCommands.noun,
+    inClusterCommands.runPlugins,
+    scheduleCommands.noun,
     serverCommand,
+    snapshotLocationCommands.noun,
+    uninstallCommand,
     version,
   ],
 }

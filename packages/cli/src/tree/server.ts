@@ -1,7 +1,6 @@
 import { type CommandSpec, command, noArguments } from './command.ts'
 import type { FlagSet } from './flag.ts'
-
-const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'fatal', 'panic'] as const
+import { logFlags } from './log-flags.ts'
 
 const restorePriorities = [
   'customresourcedefinitions,namespaces,storageclasses,volumesnapshotclass.snapshot.storage.k8s.io',
@@ -53,7 +52,24 @@ const effectiveFlags = {
     type: 'boolean',
     help: 'Back up pod volumes from the file system in backups that do not say.',
   },
+  'disable-csi-snapshots': {
+    type: 'boolean',
+    help: 'Take no snapshots through CSI. Without it they are taken where the cluster serves VolumeSnapshots.',
+  },
   'disable-controllers': { type: 'list', help: 'Controllers not to run, by name.' },
+  'backup-repository-configmap': {
+    type: 'string',
+    help: 'ConfigMap with settings for new repositories of volume data.',
+  },
+  'default-repo-maintain-frequency': {
+    type: 'duration',
+    default: '0s',
+    help: 'How often repositories are maintained. 0: as often as suits their format.',
+  },
+  'repo-maintenance-job-configmap': {
+    type: 'string',
+    help: 'ConfigMap with settings for the Jobs that maintain repositories.',
+  },
   'global-backup-volume-policies-configmap': {
     type: 'string',
     help: 'ConfigMap with volume policies for all backups.',
@@ -62,6 +78,20 @@ const effectiveFlags = {
     type: 'integer',
     default: '8',
     help: 'Blocks of items that are worked on at the same time, by all backups together.',
+  },
+  'item-operation-sync-frequency': {
+    type: 'duration',
+    default: '0s',
+    help: 'How often to ask plugins about operations that backups and restores wait for; 0s is every 10 seconds.',
+  },
+  'plugin-dir': {
+    type: 'string',
+    default: '/plugins',
+    help: 'Folder with the programs of plugins.',
+  },
+  'prefer-external-plugins': {
+    type: 'boolean',
+    help: 'Let plugins of programs take the place of built-in ones of the same kind and name.',
   },
   'resource-timeout': {
     type: 'duration',
@@ -82,25 +112,61 @@ const effectiveFlags = {
     default: 'default',
     help: "Location to make the default at start when none is. Better: 'lateen backup-location set --default'.",
   },
-  'leader-election': {
-    type: 'boolean',
-    help: 'Let several servers take turns through a Lease instead of expecting to be the only one.',
+  'leader-elect': {
+    type: 'optional-boolean',
+    help: 'Let servers take turns through a Lease, so that one works and the others stand by. Default: in a pod, yes.',
   },
-  'log-format': { type: 'choice', default: 'text', choices: ['text', 'json'], help: 'text or json.' },
-  'log-level': {
-    type: 'choice',
-    default: 'info',
-    choices: logLevels,
-    help: `The least important lines to log: ${logLevels.join(', ')}.`,
+  'leader-elect-lease-duration': {
+    type: 'duration',
+    default: '15s',
+    help: 'How long a standby leaves the lease of a leader alone that does not renew it.',
   },
+  'leader-elect-renew-deadline': {
+    type: 'duration',
+    default: '10s',
+    help: 'How long a leader tries to renew its lease before it ends; less than the lease lasts.',
+  },
+  'leader-elect-retry-period': {
+    type: 'duration',
+    default: '2s',
+    help: 'How often the lease is renewed by the leader and looked at by others.',
+  },
+  ...logFlags,
   'metrics-address': {
     type: 'string',
     default: ':8085',
     help: 'Where to serve metrics, health and downloads, as HOST:PORT or :PORT. Empty: nowhere.',
   },
+  'profiler-address': {
+    type: 'string',
+    help: 'Where to serve heap snapshots and CPU profiles, such as localhost:6060. They hold secrets. Empty: nowhere.',
+  },
   'download-url-base': {
     type: 'string',
-    help: 'How clients reach the metrics address, for links to backups in filesystem locations.',
+    help: 'How clients reach the metrics address, for links to backups in filesystem locations. Default: the environment variable LATEEN_DOWNLOAD_URL_BASE.',
+  },
+  'schedule-skip-immediately': {
+    type: 'boolean',
+    help: 'Leave out backups that are due at once when a schedule is new, for schedules that do not say.',
+  },
+  'restore-only': {
+    type: 'boolean',
+    help: 'Restore only: take, schedule, finalize, delete and collect no backups. Better: --disable-controllers.',
+  },
+  'fs-backup-timeout': {
+    type: 'duration',
+    default: '4h',
+    help: 'How long the files of all volumes of a backup or restore may take.',
+  },
+  'garbage-collection-frequency': {
+    type: 'duration',
+    default: '0s',
+    help: 'How often to look for expired backups; 0s is every hour.',
+  },
+  'backup-sync-period': {
+    type: 'duration',
+    default: '1m',
+    help: 'How often to look for backups in the buckets of locations that do not say; 0s is never.',
   },
   'store-validation-frequency': {
     type: 'duration',
@@ -118,21 +184,10 @@ const unused = 'Accepted, but this version does nothing with it.'
 
 /** Velero's other server flags, so that its manifests start this server. They are read and checked, nothing more. */
 const acceptedFlags = {
-  'backup-repository-configmap': { type: 'string', help: unused },
-  'backup-sync-period': { type: 'duration', default: '1m', help: unused },
   'client-burst': { type: 'integer', default: '100', help: unused },
   'client-qps': { type: 'number', default: '100', help: unused },
-  'default-repo-maintain-frequency': { type: 'duration', default: '0s', help: unused },
   'disable-informer-cache': { type: 'boolean', help: unused },
-  'fs-backup-timeout': { type: 'duration', default: '4h', help: unused },
-  'garbage-collection-frequency': { type: 'duration', default: '0s', help: unused },
-  'item-operation-sync-frequency': { type: 'duration', default: '0s', help: unused },
   'max-concurrent-k8s-connections': { type: 'integer', default: '30', help: unused },
-  'plugin-dir': { type: 'string', default: '/plugins', help: unused },
-  'profiler-address': { type: 'string', default: 'localhost:6060', help: unused },
-  'repo-maintenance-job-configmap': { type: 'string', help: unused },
-  'restore-only': { type: 'boolean', help: unused },
-  'schedule-skip-immediately': { type: 'boolean', help: unused },
   'uploader-type': { type: 'choice', default: 'kopia', choices: ['kopia'], help: unused },
 } as const satisfies FlagSet
 
@@ -143,7 +198,7 @@ export const serverCommand: CommandSpec = command({
   name: 'server',
   summary: 'Run the server',
   description:
-    'Runs the server until it is told to stop. In this version it looks after backup storage locations, takes backups, and answers requests for their files and for its version.',
+    'Runs the server until it is told to stop: it takes, restores, schedules, synchronizes and deletes backups, looks after their locations, and answers requests for their files and for its version.',
   examples: ['lateen server --namespace velero --log-level debug --metrics-address 127.0.0.1:8085'],
   args: noArguments,
   flags: serverFlags,

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { textWithoutSecrets, withoutSecrets } from './without-secrets.ts'
+
+describe('withoutSecrets', () => {
+  it('leaves out values of settings and variables that are called secret, and keeps the names of Secrets', () => {
+    const pod = {
+      metadata: { name: 'p', managedFields: [{}], annotations: { a: 'b' } },
+      spec: {
+        containers: [
+          {
+            name: 'c',
+            env: [
+              { name: 'AWS_SECRET_ACCESS_KEY', value: 'x' },
+              { name: 'GREETING', value: 'hello' },
+              { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+            ],
+            args: ['--password=x', '--log-level=debug'],
+          },
+        ],
+        volumes: [{ name: 'v', secret: { secretName: 's' } }],
+      },
+    }
+    assert.deepEqual(withoutSecrets(pod), {
+      metadata: { name: 'p', annotations: { a: 'b' } },
+      spec: {
+        containers: [
+          {
+            name: 'c',
+            env: [
+              { name: 'AWS_SECRET_ACCESS_KEY', value: '<left out>' },
+              { name: 'GREETING', value: 'hello' },
+              { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+            ],
+            args: ['--password=<left out>', '--log-level=debug'],
+          },
+        ],
+        volumes: [{ name: 'v', secret: { secretName: 's' } }],
+      },
+    })
+  })
+
+  it('leaves out settings of locations, copies of manifests and the queries of links', () => {
+    const objects = [
+      {
+        spec: {
+          config: { region: 'r', accessKeyId: 'x', secretAccessKey: 'x' },
+          credential: { name: 'n', key: 'k' },
+        },
+      },
+      {
+        metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"password":"x"}' } },
+      },
+      { status: { downloadURL: 'https://s3/b/k?X-Amz-Signature=x&X-Amz-Credential=x' } },
+    ]
+    assert.deepEqual(withoutSecrets(objects), [
+      {
+        spec: {
+          config: { region: 'r', accessKeyId: '<left out>', secretAccessKey: '<left out>' },
+          credential: { name: 'n', key: 'k' },
+        },
+      },
+      { metadata: { annotations: {} } },
+      { status: { downloadURL: 'https://s3/b/k?<left out>' } },
+    ])
+  })
+})
+
+describe('textWithoutSecrets', () => {
+  const lines: [string, string][] = [
+    ['aws_secret_access_key = x1', 'aws_secret_access_key = <left out>'],
+    ['{"Authorization": "Bearer x1"}', '{"Authorization": "Bearer <left out>"}'],
+    ['get https://s3/b?X-Amz-Signature=x1 failed', 'get https://s3/b?<left out> failed'],
+    ['msg="no such secret" secret=cloud-credentials', 'msg="no such secret" secret=cloud-credentials'],
+    ['password: x1, user: y', 'password: <left out>, user: y'],
+  ]
+  for (const [line, shown] of lines) {
+    it(`makes ${shown}`, () => assert.equal(textWithoutSecrets(line), shown))
+  }
+})
