@@ -59,7 +59,7 @@ function goBuildArguments(tool: GoTool, output: string): string[] {
 }
 
 /** Static binaries run in any container; the checksum database does not know the kubernetes-csi modules. */
-function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return {
     ...env,
     CGO_ENABLED: '0',

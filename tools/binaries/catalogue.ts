@@ -23,7 +23,15 @@ export interface DebianTool {
   readonly path: string
 }
 
-export type Tool = GoTool | DebianTool
+/** A program from a Debian package that is unpacked into the cache and not installed: it would start a service. */
+export interface UnpackedTool {
+  readonly from: 'debian-unpacked'
+  readonly package: string
+  /** Where it is in the package, without the leading slash. */
+  readonly path: string
+}
+
+export type Tool = GoTool | DebianTool | UnpackedTool
 
 const kubernetesVersion = 'v1.34.4'
 
@@ -75,12 +83,20 @@ export const catalogue = {
     // The CLI takes an empty server version for "no answer".
     variables: { 'github.com/vmware-tanzu/velero/pkg/buildinfo.Version': veleroVersion },
   },
+  'velero-restore-helper': {
+    from: 'go',
+    module: 'velero',
+    package: 'github.com/vmware-tanzu/velero/cmd/velero-restore-helper',
+    version: veleroVersion,
+  },
   'velero-plugin-for-aws': {
     from: 'go',
     module: 'velero-plugin-for-aws',
     package: 'github.com/vmware-tanzu/velero-plugin-for-aws/velero-plugin-for-aws',
     version: 'v1.14.3',
   },
+  // Its sources are here: a change of theirs needs another version.
+  'cron-times': { from: 'go', module: 'cron-times', package: '.', version: 'v1' },
   kopia: {
     from: 'go',
     module: 'kopia',
@@ -121,9 +137,13 @@ export const catalogue = {
   iptables: debian('iptables', '/usr/sbin/iptables'),
   ip: debian('iproute2', '/usr/sbin/ip'),
   openssl: debian('openssl', '/usr/bin/openssl'),
+  zsh: debian('zsh', '/usr/bin/zsh'),
+  fish: debian('fish', '/usr/bin/fish'),
   tini: debian('tini', '/usr/bin/tini'),
   'cni-bridge': debian('containernetworking-plugins', '/usr/lib/cni/bridge'),
   restic: debian('restic', '/usr/bin/restic'),
+  prometheus: { from: 'debian-unpacked', package: 'prometheus', path: 'usr/bin/prometheus' },
+  promtool: { from: 'debian-unpacked', package: 'prometheus', path: 'usr/bin/promtool' },
   protoc: debian('protobuf-compiler', '/usr/bin/protoc'),
 } as const satisfies Record<string, Tool>
 

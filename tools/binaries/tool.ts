@@ -2,9 +2,17 @@ import { access, constants } from 'node:fs/promises'
 import path from 'node:path'
 import { buildGoTool, goToolPath } from './build-go-tool.ts'
 import { cacheFolder } from './cache-folder.ts'
-import { catalogue, type DebianTool, type GoTool, type Tool, type ToolName } from './catalogue.ts'
+import {
+  catalogue,
+  type DebianTool,
+  type GoTool,
+  type Tool,
+  type ToolName,
+  type UnpackedTool,
+} from './catalogue.ts'
 import { installDebianPackages } from './install-debian-package.ts'
 import { withMachineLock } from './machine-lock.ts'
+import { unpackDebianPackage, unpackedFolder } from './unpack-debian-package.ts'
 
 /**
  * The path of a program: from `PATH`, `KUBEBUILDER_ASSETS` or the cache, else built or installed now, once, with
@@ -46,7 +54,18 @@ async function lookUp<N extends ToolName>(names: readonly N[]) {
 async function candidates(name: ToolName, entry: Tool): Promise<string[]> {
   const folders = [...(process.env.PATH ?? '').split(path.delimiter), process.env.KUBEBUILDER_ASSETS ?? '']
   const installed = folders.filter(folder => folder !== '').map(folder => path.join(folder, name))
-  return [...installed, entry.from === 'go' ? await goToolPath(name, entry) : entry.path]
+  return [...installed, await ownPath(name, entry)]
+}
+
+async function ownPath(name: ToolName, entry: Tool): Promise<string> {
+  switch (entry.from) {
+    case 'go':
+      return goToolPath(name, entry)
+    case 'debian':
+      return entry.path
+    case 'debian-unpacked':
+      return path.join(unpackedFolder(entry.package), entry.path)
+  }
 }
 
 async function firstExecutable(paths: readonly string[]): Promise<string | undefined> {
@@ -66,6 +85,8 @@ async function installMissing(names: readonly ToolName[]): Promise<void> {
     .filter((entry): entry is DebianTool => entry.from === 'debian')
     .map(entry => entry.package)
   if (packages.length > 0) await installDebianPackages([...new Set(packages)])
+  const unpacked = entries.filter((entry): entry is UnpackedTool => entry.from === 'debian-unpacked')
+  for (const name of new Set(unpacked.map(entry => entry.package))) await unpackDebianPackage(name)
 }
 
 async function buildMissing(names: readonly ToolName[]): Promise<void> {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { ToolError } from '../binaries/tool-error.ts'
-import { openCluster, startDetachedCluster, stopCluster } from './cluster.ts'
+import { type Cluster, openCluster, startDetachedCluster, stopCluster } from './cluster.ts'
 import { ClusterError } from './cluster-error.ts'
 import { filesOf } from './cluster-layout.ts'
 import { clusterNames, isRunning, readState } from './cluster-state.ts'
@@ -11,7 +11,10 @@ import { controlOf } from './control-client.ts'
 import { loadImage } from './node/images.ts'
 
 const usage = `usage: npm run cluster -- COMMAND [--name NAME]
-  up [--node] [--s3]   start a cluster; --node lets pods run, --s3 adds an S3 server with a bucket
+  up [--node] [--s3] [--csi] [--install]
+                       start a cluster; --node lets pods run, --s3 adds an S3 server with a bucket, --csi a CSI driver
+                       with snapshots on the node, and --install, which needs node and bucket, puts Lateen into it, made
+                       from this checkout, node agent included, with the bucket as its default location
   down [--all]         stop it and remove every trace (also of a crashed one)
   status               list clusters and their components
   env                  print the variables that kubectl and S3 clients need: eval "$(npm run -s cluster -- env)"
@@ -19,10 +22,14 @@ const usage = `usage: npm run cluster -- COMMAND [--name NAME]
   load ARCHIVE         import a docker-archive or OCI image archive into the node
 `
 
+const defaultName = 'default'
+
 interface Request {
   name: string
   node: boolean
   s3: boolean
+  csi: boolean
+  install: boolean
   all: boolean
   argument: string | undefined
 }
@@ -30,11 +37,44 @@ interface Request {
 const commands: Record<string, (request: Request) => Promise<void>> = { up, down, status, env, logs, load }
 
 async function up(request: Request): Promise<void> {
+  const { name, install } = request
+  if (install && !(request.node && request.s3)) {
+    throw new ClusterError(
+      'CLUSTER_UNAVAILABLE',
+      'Lateen cannot be installed into a cluster without node and bucket',
+      {
+        hint: 'Say: npm run cluster -- up --node --s3 --install',
+      },
+    )
+  }
   const started = performance.now()
-  const cluster = await startDetachedCluster(request.name, request)
+  const cluster = await startDetachedCluster(name, request, async each => {
+    if (install) await installInto(each)
+  })
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  process.stdout.write(`cluster ${cluster.name} is up after ${seconds} s\n`)
-  process.stdout.write(`  export KUBECONFIG=${cluster.kubeconfigPath}\n`)
+  process.stdout.write(`cluster ${cluster.name} is up after ${seconds} s\n${whatNow(cluster, install)}`)
+}
+
+/** Only who installs pays for what it takes. */
+async function installInto(cluster: Cluster): Promise<void> {
+  const { installLateen } = await import('../lateen/install-lateen.ts')
+  await installLateen(cluster, { tell: line => process.stdout.write(`${line}\n`) })
+}
+
+function whatNow({ name, kubeconfigPath }: Cluster, installed: boolean): string {
+  const named = name === defaultName ? '' : ` --name ${name}`
+  const lines = [
+    `export KUBECONFIG=${kubeconfigPath}`,
+    `eval "$(npm run -s cluster -- env${named})"    # the same, and what S3 clients need`,
+    ...(installed
+      ? [
+          'kubectl get pods --namespace velero',
+          'npx lateen backup create first --include-namespaces default --wait',
+        ]
+      : ['kubectl get namespaces']),
+    `npm run cluster -- down${named}`,
+  ]
+  return `What to do now:\n${lines.map(line => `  ${line}\n`).join('')}`
 }
 
 async function down(request: Request): Promise<void> {
@@ -104,9 +144,11 @@ async function main(args: string[]): Promise<void> {
     args,
     allowPositionals: true,
     options: {
-      name: { type: 'string', default: 'default' },
+      name: { type: 'string', default: defaultName },
       node: { type: 'boolean', default: false },
       s3: { type: 'boolean', default: false },
+      csi: { type: 'boolean', default: false },
+      install: { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
     },
   })

@@ -6,6 +6,8 @@ export interface ClusterNeeds {
   node: boolean
   /** An S3 server with a bucket. */
   s3: boolean
+  /** The test CSI driver on the node, with snapshots; needs a node. */
+  csi?: boolean
 }
 
 /** The numbers that keep clusters on one machine apart. */

@@ -5,6 +5,8 @@ import { isAlive, type ProcessIdentity } from './process-identity.ts'
 /** What `cluster.json` says: the plan and who runs it. */
 export interface ClusterState extends ClusterPlan {
   supervisor?: ProcessIdentity
+  /** Whether all of it has started. */
+  ready?: boolean
 }
 
 export async function writeState(state: ClusterState): Promise<void> {

@@ -10,6 +10,7 @@ import { ClusterError } from './cluster-error.ts'
 import { type ClusterNeeds, type ClusterPlan, filesOf } from './cluster-layout.ts'
 import { isRunning, readState } from './cluster-state.ts'
 import { controlOf } from './control-client.ts'
+import { type CsiAccess, csiAccessOf } from './csi/csi-access.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 import { deliverImage } from './node/images.ts'
 import { signCertificate } from './pki.ts'
@@ -25,6 +26,8 @@ export interface Cluster {
   readonly plan: ClusterPlan
   readonly kubeconfigPath: string
   readonly s3: S3Access
+  /** What there is of the test CSI driver in a cluster that has it. */
+  readonly csi: CsiAccess
   readonly etcd: { endpoint: string; caFile: string; certFile: string; keyFile: string }
   /** Runs kubectl as admin and returns its standard output. */
   kubectl(args: readonly string[], options?: { stdin?: string }): Promise<string>
@@ -32,8 +35,8 @@ export interface Cluster {
   kubeconfigFor(user: string): Promise<string>
   /** Kills a component without warning. */
   kill(component: string): Promise<void>
-  /** Makes an image known to the node. */
-  deliverImage(image: Image): Promise<void>
+  /** Makes an image known to the node. Throws the signal's reason. */
+  deliverImage(image: Image, signal?: AbortSignal): Promise<void>
   /** Starts a killed component; for the API server, waits until it answers. */
   start(component: string): Promise<void>
 }
@@ -49,28 +52,36 @@ export async function startCluster(name: string, needs: ClusterNeeds): Promise<O
   const cluster = await openCluster(name)
   const stop = async () => {
     supervisor.stdin.end()
-    await gone(name)
-    await sweepCluster(name)
+    await stopCluster(name)
   }
   return { ...cluster, stop, [Symbol.asyncDispose]: stop }
 }
 
-/** Starts a cluster that stays after this process has ended. */
-export async function startDetachedCluster(name: string, needs: ClusterNeeds): Promise<Cluster> {
+/**
+ * Starts a cluster that stays after this process has ended, once `prepare` is done with it. When that fails, or when this process ends
+ * before, nothing of the cluster stays.
+ */
+export async function startDetachedCluster(
+  name: string,
+  needs: ClusterNeeds,
+  prepare: (cluster: Cluster) => Promise<void> = async () => {},
+): Promise<Cluster> {
   const supervisor = await startSupervisor(name, needs)
+  const cluster = await openCluster(name)
+  try {
+    await prepare(cluster)
+  } catch (error) {
+    supervisor.stdin.end()
+    await stopCluster(name)
+    throw error
+  }
   await new Promise<void>(resolve => supervisor.stdin.end('detach\n', () => resolve()))
-  return openCluster(name)
+  return cluster
 }
 
 /** Stops a cluster and waits until nothing of it is left. Works on leftovers of a crash, too. */
 export async function stopCluster(name: string): Promise<void> {
-  const state = await readState(name)
-  if (state && (await isRunning(state))) {
-    await controlOf(state)
-      .stop()
-      .catch(() => {})
-    await gone(name)
-  }
+  await stopSupervisor(name)
   await sweepCluster(name)
 }
 
@@ -89,6 +100,7 @@ export async function openCluster(name: string): Promise<Cluster> {
     plan,
     kubeconfigPath: files.kubeconfig,
     s3: s3AccessOf(plan),
+    csi: csiAccessOf(plan),
     etcd: {
       endpoint: `https://127.0.0.1:${plan.ports.etcd}`,
       caFile: files.pki('ca.crt'),
@@ -98,13 +110,25 @@ export async function openCluster(name: string): Promise<Cluster> {
     kubectl: async (args, options = {}) =>
       runCommand(await tool('kubectl'), ['--kubeconfig', files.kubeconfig, ...args], options),
     kubeconfigFor: user => kubeconfigFor(plan, user),
-    deliverImage: image => deliverImage(plan, image),
+    deliverImage: (image, signal) => deliverImage(plan, image, signal),
     kill: control.kill,
     start: async component => {
       await control.start(component)
       if (component === 'kube-apiserver') await waitForApiServer(plan, new Map())
     },
   }
+}
+
+/** A cluster that somebody else has begun to start, once all of it runs. Throws CLUSTER_NOT_FOUND when that does not happen. */
+export async function openOnceReady(name: string): Promise<Cluster> {
+  await waitUntil(async () => (await readState(name))?.ready, {
+    timeoutMs: 300_000,
+    failure: () =>
+      new ClusterError('CLUSTER_NOT_FOUND', `the cluster ${name} did not start within five minutes`, {
+        hint: 'The output of whoever starts it says why',
+      }),
+  })
+  return openCluster(name)
 }
 
 async function kubeconfigFor(plan: ClusterPlan, user: string): Promise<string> {
@@ -117,7 +141,8 @@ async function kubeconfigFor(plan: ClusterPlan, user: string): Promise<string> {
 async function startSupervisor(name: string, needs: ClusterNeeds) {
   await checkPrerequisites(needs)
   const errors = path.join(await mkdtemp(path.join(tmpdir(), 'lateen-cluster-')), 'stderr')
-  const options = ['--name', name, ...(needs.node ? ['--node'] : []), ...(needs.s3 ? ['--s3'] : [])]
+  const parts = (['node', 's3', 'csi'] as const).filter(part => needs[part])
+  const options = ['--name', name, ...parts.map(part => `--${part}`)]
   const script = path.join(import.meta.dirname, 'supervisor.ts')
   // The supervisor outlives a detaching starter, so its complaints go to a file and not to our terminal.
   const child = spawn('sh', ['-c', 'exec "$@" 2>"$0"', errors, process.execPath, script, ...options], {
@@ -146,11 +171,18 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<string | undefi
   return undefined
 }
 
-/** Waits for the end of the supervisor, which leaves nothing, unless it died on the way. */
-async function gone(name: string): Promise<void> {
+/**
+ * Tells the supervisor to stop until it has ended, which leaves nothing, unless it died on the way. One that has only begun to start
+ * does not listen yet.
+ */
+async function stopSupervisor(name: string): Promise<void> {
   const ended = async () => {
     const state = await readState(name)
-    return state === undefined || !(await isRunning(state))
+    if (state === undefined || !(await isRunning(state))) return true
+    await controlOf(state)
+      .stop()
+      .catch(() => {})
+    return false
   }
   await waitUntil(ended, {
     timeoutMs: 60_000,

@@ -8,7 +8,11 @@ export interface ComponentPlan {
   command: string
   args: readonly string[]
   env?: Readonly<Record<string, string>>
+  /** Whether it is started again when it ends by itself, as a container would be. */
+  restarts?: boolean
 }
+
+const restartAfterMs = 500
 
 /** A program of a cluster that can be killed and started again. */
 export class Component {
@@ -17,6 +21,7 @@ export class Component {
   readonly #clusterFolder: string
   #child: ChildProcess | undefined
   #ended: Promise<void> = Promise.resolve()
+  #wish: 'running' | 'stopped' = 'stopped'
 
   constructor(plan: ComponentPlan, options: { logFile: string; clusterFolder: string }) {
     this.plan = plan
@@ -37,6 +42,7 @@ export class Component {
    * `LATEEN_CLUSTER` in its environment marks it as belonging to the cluster.
    */
   start(): void {
+    this.#wish = 'running'
     if (this.#child) return
     const log = openSync(this.#logFile, 'a')
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', this.plan.command, ...this.plan.args], {
@@ -49,14 +55,20 @@ export class Component {
       const end = () => {
         if (this.#child === child) this.#child = undefined
         resolve()
+        if (this.plan.restarts) setTimeout(() => this.#startIfWished(), restartAfterMs)
       }
       child.once('exit', end)
       child.once('error', end)
     })
   }
 
-  /** Kills the program and waits until it is gone. */
+  #startIfWished(): void {
+    if (this.#wish === 'running') this.start()
+  }
+
+  /** Kills the program and waits until it is gone. It stays so until it is started. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#wish = 'stopped'
     this.#child?.kill(signal)
     await this.#ended
   }

@@ -5,13 +5,15 @@ import { ClusterError } from './cluster-error.ts'
 
 /** The disposable cluster that `LATEEN_TEST_KUBECONFIG` points to, if that is set. */
 export function externalCluster(
-  needs: { s3?: boolean; own?: boolean },
+  needs: { s3?: boolean; csi?: boolean; own?: boolean },
   env: NodeJS.ProcessEnv = process.env,
 ): Cluster | undefined {
   const kubeconfigPath = env.LATEEN_TEST_KUBECONFIG
   if (!kubeconfigPath) return undefined
   if (needs.own)
     throw missing('this test kills parts of its cluster, and LATEEN_TEST_KUBECONFIG names a foreign one')
+  if (needs.csi)
+    throw missing('this test needs the test CSI driver, and LATEEN_TEST_KUBECONFIG names a foreign cluster')
   if (needs.s3 && !env.LATEEN_TEST_S3_ENDPOINT)
     throw missing('this test needs S3, and LATEEN_TEST_S3_ENDPOINT is not set')
   const foreign = () => {
@@ -21,6 +23,9 @@ export function externalCluster(
     name: 'external',
     kubeconfigPath,
     get plan() {
+      return foreign()
+    },
+    get csi() {
       return foreign()
     },
     get etcd() {

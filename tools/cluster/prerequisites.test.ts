@@ -16,4 +16,11 @@ describe('checkPrerequisites', () => {
       message: /needs Linux, and this is darwin.*LATEEN_TEST_KUBECONFIG/,
     })
   })
+
+  it('refuses a CSI driver without a node to run on', async () => {
+    await assert.rejects(
+      checkPrerequisites({ node: false, s3: false, csi: true }, { platform: 'linux', userId: 0 }),
+      { code: 'CLUSTER_FAILED', message: /runs on a node.*--node --csi/ },
+    )
+  })
 })

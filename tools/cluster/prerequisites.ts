@@ -3,6 +3,7 @@ import { tools } from '../binaries/tool.ts'
 import { ToolError } from '../binaries/tool-error.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ClusterNeeds } from './cluster-layout.ts'
+import { snapshotCrds } from './csi/snapshot-crds.ts'
 
 const elsewhere = 'Or set LATEEN_TEST_KUBECONFIG to the kubeconfig of a disposable cluster'
 
@@ -23,8 +24,14 @@ export async function checkPrerequisites(
   if (needs.node && machine.userId !== 0) {
     throw unavailable('a cluster with a node needs root, for namespaces, mounts and control groups')
   }
+  if (needs.csi && !needs.node) {
+    throw new ClusterError('CLUSTER_FAILED', 'the test CSI driver runs on a node, and none is asked for', {
+      hint: 'Ask for both: npm run cluster -- up --node --csi',
+    })
+  }
   try {
     await tools(toolsFor(needs))
+    if (needs.csi) await snapshotCrds()
   } catch (error) {
     if (error instanceof ToolError) throw unavailable(error.message, error)
     throw error
@@ -42,6 +49,7 @@ export function toolsFor(needs: ClusterNeeds): ToolName[] {
     'kubectl',
     ...(needs.s3 ? (['versitygw'] as const) : []),
     ...(needs.node ? nodeTools : []),
+    ...(needs.csi ? csiTools : []),
   ]
 }
 
@@ -57,6 +65,8 @@ const nodeTools = [
   'busybox',
   'cni-bridge',
 ] as const
+
+const csiTools = ['csi-provisioner', 'csi-snapshotter', 'snapshot-controller'] as const
 
 function unavailable(message: string, cause?: unknown): ClusterError {
   return new ClusterError('CLUSTER_UNAVAILABLE', message, { hint: elsewhere, cause })

@@ -4,6 +4,7 @@ import { apiRequests } from './api-request.ts'
 import { ClusterError } from './cluster-error.ts'
 import { type ClusterPlan, filesOf, nodeName, reachableAddress } from './cluster-layout.ts'
 import type { Component } from './component.ts'
+import { csiAccessOf } from './csi/csi-access.ts'
 import { waitUntil } from './wait-until.ts'
 
 type Components = ReadonlyMap<string, Component>
@@ -42,6 +43,18 @@ export async function waitForNode(plan: ClusterPlan, components: Components): Pr
     if (answer?.status !== 200) return false
     const conditions: { type: string; status: string }[] = JSON.parse(answer.body).status?.conditions ?? []
     return conditions.some(condition => condition.type === 'Ready' && condition.status === 'True')
+  })
+}
+
+/** A driver can be used once the kubelet has told the cluster about it. */
+export async function waitForCsiDriver(plan: ClusterPlan, components: Components): Promise<void> {
+  const request = await apiRequests(plan)
+  const what = 'the kubelet does not find the CSI driver'
+  await waitFor({ plan, components, part: 'csi-driver', what }, async () => {
+    const answer = await request(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`)
+    const drivers: { name: string }[] =
+      answer?.status === 200 ? (JSON.parse(answer.body).spec.drivers ?? []) : []
+    return drivers.some(({ name }) => name === csiAccessOf(plan).driver)
   })
 }
 

@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { ClusterError } from './cluster-error.ts'
 import type { ClusterPlan } from './cluster-layout.ts'
+import { writeState } from './cluster-state.ts'
 import { type Component, createComponent } from './component.ts'
 import { controlPlane } from './control-plane.ts'
 import { serveControl } from './control-server.ts'
@@ -20,7 +21,12 @@ import { s3Server } from './s3-server.ts'
 import { sweepCluster } from './sweep.ts'
 
 const { values } = parseArgs({
-  options: { name: { type: 'string' }, node: { type: 'boolean' }, s3: { type: 'boolean' } },
+  options: {
+    name: { type: 'string' },
+    node: { type: 'boolean' },
+    s3: { type: 'boolean' },
+    csi: { type: 'boolean' },
+  },
 })
 const components = new Map<string, Component>()
 let plan: ClusterPlan | undefined
@@ -46,6 +52,7 @@ async function bringUp(): Promise<void> {
   const made = await planCluster(name, {
     node: values.node ?? false,
     s3: values.s3 ?? false,
+    csi: values.csi ?? false,
     supervisor: self,
   })
   plan = made
@@ -68,6 +75,7 @@ async function bringUp(): Promise<void> {
   await waitForDefaultServiceAccount(made, components)
   if (s3) await waitForS3(made, components)
   if (namespaces) await startNode(made, namespaces, { start, components })
+  await writeState({ ...made, supervisor: self, ready: true })
 }
 
 function whenTheStarterLeaves(then: () => void): void {

@@ -5,6 +5,7 @@ import { tool } from '../binaries/tool.ts'
 import { removeCgroups } from './cgroups.ts'
 import { clusterFolder, linkName } from './cluster-layout.ts'
 import { clusterNames, isRunning, readState } from './cluster-state.ts'
+import { detachLoopDevicesBelow } from './node/loop-devices.ts'
 import { processesOf } from './process-identity.ts'
 
 /** Clears what clusters whose supervisor is gone have left behind. Returns their names. */
@@ -19,13 +20,14 @@ export async function sweepStaleClusters(): Promise<string[]> {
 }
 
 /**
- * Removes every trace of a cluster: processes first, then control groups, then its folder. Mounts, links and
+ * Removes every trace of a cluster: processes first, then loop devices and control groups, then its folder. Mounts, links and
  * addresses of a node live in namespaces that end with its processes; only the link is not waited for by the kernel.
  */
 export async function sweepCluster(name: string): Promise<void> {
   const folder = clusterFolder(name)
   const state = await readState(name)
   await killAll(folder)
+  if (state?.csi) await detachLoopDevicesBelow(folder)
   if (state?.node) await removeLink(linkName(state))
   await removeCgroups(name)
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })

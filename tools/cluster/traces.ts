@@ -5,6 +5,7 @@ import { runCommand } from '../binaries/run-command.ts'
 import { tool } from '../binaries/tool.ts'
 import { cgroupHierarchies, cgroupName } from './cgroups.ts'
 import { addressesOf, type ClusterPlan, linkName } from './cluster-layout.ts'
+import { loopDevicesBelow } from './node/loop-devices.ts'
 import { processesOf } from './process-identity.ts'
 
 /** Everything on this machine that belongs to a cluster, as text; empty when it is gone without a trace. */
@@ -15,9 +16,11 @@ export async function tracesOf(plan: ClusterPlan): Promise<string[]> {
     .filter(line => line.includes(plan.folder))
   const link = Object.keys(networkInterfaces()).filter(name => name === linkName(plan))
   const routes = await runCommand(await tool('ip'), ['route', 'show', addressesOf(plan).podSubnet])
+  const devices = plan.csi ? await loopDevicesBelow(plan.folder) : []
   return [
     ...processes.map(pid => `process ${pid}`),
     ...mounts.map(mount => `mount ${mount}`),
+    ...devices.map(({ name }) => `loop device ${name}`),
     ...link.map(name => `link ${name}`),
     ...(routes.trim() ? [`route ${routes.trim()}`] : []),
     ...(await existing((await cgroupHierarchies()).map(folder => path.join(folder, cgroupName(plan.name))))),

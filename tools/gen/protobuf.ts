@@ -8,19 +8,37 @@ import {
   file_google_protobuf_duration,
   file_google_protobuf_empty,
   file_google_protobuf_timestamp,
+  file_google_protobuf_wrappers,
 } from '@bufbuild/protobuf/wkt'
 import { runCommand } from '../binaries/run-command.ts'
 import { tool } from '../binaries/tool.ts'
 import type { GeneratedFiles } from './generated-files.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
-const sources = path.join(root, 'packages/plugin/proto')
+
+/** Where the sources of a protocol are, and where TypeScript is made of them; nothing else is there. */
+interface Protocol {
+  readonly sources: string
+  readonly generated: string
+}
+
+const protocols: readonly Protocol[] = [
+  { sources: 'packages/plugin/proto', generated: 'packages/plugin/src/proto' },
+  { sources: 'test/csi-driver/proto', generated: 'test/csi-driver/wire' },
+]
 
 /** Where the generated files are; nothing else is there. */
-export const protobufFolder = 'packages/plugin/src/proto'
+export const protobufFolders: readonly string[] = protocols.map(({ generated }) => generated)
 
-/** TypeScript for the messages and services of the plugin protocol. Throws a ToolError where protoc cannot be had. */
+/** TypeScript for the messages and services of all protocols. Throws a ToolError where protoc cannot be had. */
 export async function generateProtobuf(): Promise<GeneratedFiles> {
+  const files: [string, string][] = []
+  for (const protocol of protocols) files.push(...(await generateProtocol(protocol)))
+  return new Map(files)
+}
+
+async function generateProtocol({ sources, generated }: Protocol): Promise<GeneratedFiles> {
+  const folderOfSources = path.join(root, sources)
   const protoc = await tool('protoc')
   const folder = await mkdtemp(path.join(tmpdir(), 'lateen-protobuf-'))
   try {
@@ -29,13 +47,13 @@ export async function generateProtobuf(): Promise<GeneratedFiles> {
     const out = path.join(folder, 'out')
     await mkdir(out)
     await runCommand(protoc, [
-      ...['--proto_path', sources, '--descriptor_set_in', wellKnown],
+      ...['--proto_path', folderOfSources, '--descriptor_set_in', wellKnown],
       ...['--plugin', `protoc-gen-es=${path.join(root, 'node_modules/.bin/protoc-gen-es')}`],
       ...['--es_out', out, '--es_opt', 'target=ts,import_extension=ts,erasable_syntax=true'],
-      ...(await filesBelow(sources)),
+      ...(await filesBelow(folderOfSources)),
     ])
     const files = (await filesBelow(out)).map(async (file): Promise<[string, string]> => {
-      return [`${protobufFolder}/${file}`, await readFile(path.join(out, file), 'utf8')]
+      return [`${generated}/${file}`, await readFile(path.join(out, file), 'utf8')]
     })
     return new Map(await Promise.all(files))
   } finally {
@@ -50,6 +68,7 @@ function wellKnownFiles(): Uint8Array {
     file_google_protobuf_duration,
     file_google_protobuf_empty,
     file_google_protobuf_timestamp,
+    file_google_protobuf_wrappers,
   ]
   return toBinary(
     FileDescriptorSetSchema,

@@ -8,9 +8,9 @@ import { serializeTarHeader, tarEnd, tarPadding } from './tar.ts'
 
 /** What a container of the image starts as. */
 export interface ImageConfig {
-  entrypoint?: string[]
-  command?: string[]
-  env?: Record<string, string>
+  entrypoint?: readonly string[]
+  command?: readonly string[]
+  env?: Readonly<Record<string, string>>
   user?: string
   workdir?: string
   labels?: Record<string, string>
@@ -87,7 +87,8 @@ async function* archiveBytes({
   yield tarEnd
 }
 
-async function* layerBytes(layer: LayerEntry[]): AsyncGenerator<Uint8Array> {
+/** The bytes of the layer that `planLayer` plans. */
+export async function* layerBytes(layer: LayerEntry[]): AsyncGenerator<Uint8Array> {
   for (const { entry, bytes } of layer) {
     yield serializeTarHeader(entry)
     if ('content' in bytes) yield bytes.content

@@ -1,31 +1,37 @@
-/** `npm run image -- busybox|lateen ARCHIVE`: writes an image archive, ready for `npm run cluster -- load ARCHIVE`. */
-import { existsSync } from 'node:fs'
-import { mkdtempDisposable } from 'node:fs/promises'
-import os from 'node:os'
+/**
+ * `npm run image -- busybox|lateen ARCHIVE` writes an image archive, ready for `npm run cluster -- load ARCHIVE`; `npm run image -- rootfs FOLDER`
+ * writes the files of Lateen's image, for `deploy/Dockerfile`. Both tell sizes, and how long the program takes to start.
+ */
 import path from 'node:path'
-import { bundleLateen } from '../bundle/bundle.ts'
+import { cachedBundle } from '../bundle/cached-bundle.ts'
 import { busyboxImage } from './busybox-image.ts'
 import { lateenImage } from './lateen-image.ts'
+import { measureImage } from './measure-image.ts'
 import { type Image, writeImageArchive } from './oci-image.ts'
+import { writeRootfs } from './write-rootfs.ts'
 
-const authorities = '/etc/ssl/certs/ca-certificates.crt'
-const [kind, target] = process.argv.slice(2)
-
-if ((kind !== 'busybox' && kind !== 'lateen') || target === undefined) {
-  console.error('npm run image -- busybox|lateen ARCHIVE')
-  process.exitCode = 1
-} else {
-  await using folder = await mkdtempDisposable(path.join(os.tmpdir(), 'lateen-bundle-'))
-  const image =
-    kind === 'busybox' ? await busyboxImage() : await bundledImage(path.join(folder.path, 'bundle'))
-  const digest = await writeImageArchive(image, target)
-  console.log(`${target}: ${image.name}@${digest}`)
+const makers: Record<string, (target: string) => Promise<Image>> = {
+  busybox: async target => archive(await busyboxImage(), target),
+  lateen: async target => archive(await lateenImage({ bundle: await cachedBundle() }), target),
+  rootfs: async target => {
+    const image = await lateenImage({ bundle: await cachedBundle() })
+    await writeRootfs(image, target)
+    console.log(`${target}: the files of ${image.name}`)
+    return image
+  },
 }
 
-async function bundledImage(folder: string): Promise<Image> {
-  const bundle = await bundleLateen(folder)
-  return await lateenImage({
-    bundle,
-    ...(existsSync(authorities) ? { certificateAuthorities: authorities } : {}),
-  })
+async function archive(image: Image, target: string): Promise<Image> {
+  console.log(`${target}: ${image.name}@${await writeImageArchive(image, target)}`)
+  return image
+}
+
+const [kind = '', target] = process.argv.slice(2)
+const make = makers[kind]
+if (make === undefined || target === undefined) {
+  console.error('npm run image -- busybox|lateen ARCHIVE\nnpm run image -- rootfs FOLDER')
+  process.exitCode = 1
+} else {
+  const image = await make(path.resolve(target))
+  if (kind !== 'busybox') for (const line of await measureImage(image)) console.log(`  ${line}`)
 }

@@ -14,7 +14,7 @@ export interface Comparison {
 
 /**
  * Compares objects by kind, namespace and name. What a cluster gives out anew to every object is left aside: UIDs, versions, times,
- * status, addresses, nodes, volumes; and the labels of a restore. Owners are compared by their names, and must be there.
+ * status, addresses, nodes, volumes; and the labels of a restore, and who waits for its volumes. Owners are compared by their names, and must be there.
  */
 export function compareObjects(before: readonly Observed[], after: readonly Observed[]): Comparison {
   const then = new Map(before.map(object => [nameOf(object), essenceOf(object, before)]))
@@ -87,12 +87,17 @@ function withoutNodeAndToken({ nodeName: _, ...spec }: Fields): Fields {
     ...container,
     volumeMounts: container.volumeMounts?.filter(mount => !isToken(mount)),
   }))
+  const initContainers = (spec.initContainers as Named[] | undefined)?.filter(({ name }) => name !== waiter)
   return {
     ...spec,
     containers,
+    initContainers: initContainers?.length === 0 ? undefined : initContainers,
     volumes: (spec.volumes as Named[] | undefined)?.filter(each => !isToken(each)),
   }
 }
+
+/** In a restored pod, the init container that waits until the files on its volumes are back. */
+const waiter = 'restore-wait'
 
 interface Named {
   name: string

@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/cluster.ts'
+import { installLateen } from '../lateen/install-lateen.ts'
+import { runLateen } from '../lateen/run-lateen.ts'
 import { type Comparison, compareObjects, type Observed } from './compare-objects.ts'
-import { type LateenServer, startLateenServer } from './lateen-server.ts'
-import { runLateen } from './run-lateen.ts'
 import { SampleShop, shopNamespace } from './sample-shop.ts'
 import type { StepTeller, Tell } from './step-teller.ts'
 
@@ -12,9 +12,8 @@ export interface QuickstartOptions {
   signal: AbortSignal
 }
 
-/** What the quickstart leaves in the cluster, of which the server counts as a part. */
+/** What the quickstart leaves in the cluster. */
 export interface Quickstart {
-  readonly server: LateenServer
   readonly shop: SampleShop
   /** The shop before it was destroyed. */
   readonly before: readonly Observed[]
@@ -26,30 +25,35 @@ export interface Quickstart {
 /** What is backed up, and what it is called. */
 const backup = 'shop'
 const restore = 'shop-again'
-const order = 'order 1: an umbrella'
+const order = { what: 'an umbrella', count: 1000 }
 
 /**
- * The story: a server, an application, a backup, a disaster, a plan, a restore, and a look at what came back. Throws a QuickstartError for the
+ * The story: an installation, an application, a backup, a disaster, a plan, a restore, and a look at what came back. Throws a QuickstartError for the
  * step that fails, also when something did not come back, and the signal's reason.
  */
 export async function runQuickstart({ cluster, teller, signal }: QuickstartOptions): Promise<Quickstart> {
   const shop = new SampleShop(cluster)
   const lateen = (tell: Tell, ...args: string[]) =>
-    runLateen(args, { kubeconfig: cluster.kubeconfigPath, tell })
+    runLateen(args, { kubeconfig: cluster.kubeconfigPath, tell, signal })
 
-  const server = await teller.step(
-    "Start Lateen's server on this machine, with a bucket for its backups",
-    tell => startServer(cluster, (...args) => lateen(withoutKinds(tell), ...args)),
+  await teller.step('Install Lateen into the cluster, from an image made of this checkout', tell =>
+    installLateen(cluster, { tell: withoutKinds(tell), signal }),
   )
-  const before = await teller.step('Deploy the sample application, tools/quickstart/shop', async tell => {
-    await shop.deploy()
-    await shop.write(order)
-    tell(`Its web page says: ${await shop.page()}`)
-    tell(`Written on a volume of its database: ${order}`)
-    return observe(shop, tell, signal)
-  })
-  await teller.step('Back it up', tell =>
-    lateen(tell, 'backup', 'create', backup, '--include-namespaces', shopNamespace, '--wait'),
+  const { before, orders } = await teller.step(
+    'Deploy the sample application, tools/quickstart/shop',
+    async tell => {
+      await shop.deploy(tell, signal)
+      await shop.takeOrders(order.what, order.count)
+      tell(`Its web page says: ${await shop.page()}`)
+      return { orders: await countOrders(shop, tell), before: await observe(shop, tell, signal) }
+    },
+  )
+  await teller.step('Back it up, with the files on its volumes', tell =>
+    lateen(
+      tell,
+      ...['backup', 'create', backup, '--include-namespaces', shopNamespace],
+      ...['--default-volumes-to-fs-backup', '--wait'],
+    ),
   )
   await teller.step('Destroy it: namespace, volumes, kinds, roles', async tell => {
     await shop.destroy()
@@ -61,7 +65,7 @@ export async function runQuickstart({ cluster, teller, signal }: QuickstartOptio
   await teller.step('Restore it', tell =>
     lateen(tell, 'restore', 'create', restore, '--from-backup', backup, '--wait'),
   )
-  await teller.step('See that it runs again', tell => lookAtShop(shop, tell))
+  await teller.step('See that it runs again', tell => lookAtShop(shop, orders, tell))
   const { after, comparison } = await teller.step(
     'Compare every object with what was there before',
     async tell => {
@@ -69,32 +73,7 @@ export async function runQuickstart({ cluster, teller, signal }: QuickstartOptio
       return { after: found, comparison: compare(before, found, tell) }
     },
   )
-  return { server, shop, before, after, comparison }
-}
-
-async function startServer(
-  cluster: Cluster,
-  lateen: (...args: string[]) => Promise<string>,
-): Promise<LateenServer> {
-  const { kubectl, s3 } = cluster
-  const inVelero = ['-n', 'velero']
-  await lateen('install', '--crds-only')
-  await kubectl(['create', 'namespace', 'velero'])
-  const keys = `aws_access_key_id=${s3.accessKeyId}\naws_secret_access_key=${s3.secretAccessKey}`
-  const secret = ['create', 'secret', 'generic', 'bucket', `--from-literal=keys=[default]\n${keys}\n`]
-  await kubectl([...secret, ...inVelero])
-  await lateen(
-    ...['backup-location', 'create', 'default', '--default', '--provider=aws', `--bucket=${s3.bucket}`],
-    ...[
-      `--config=region=${s3.region},s3ForcePathStyle=true,s3Url=${s3.endpoint}`,
-      '--credential=bucket=keys',
-    ],
-  )
-  const server = await startLateenServer(cluster)
-  const available = '--for=jsonpath={.status.phase}=Available'
-  await kubectl(['wait', available, 'backupstoragelocation/default', '--timeout=60s', ...inVelero])
-  await lateen('backup-location', 'get')
-  return server
+  return { shop, before, after, comparison }
 }
 
 /** One line for each kind that is installed would be much. */
@@ -113,16 +92,22 @@ async function observe(shop: SampleShop, tell: Tell, signal: AbortSignal): Promi
   return objects
 }
 
-async function lookAtShop(shop: SampleShop, tell: Tell): Promise<void> {
+type Orders = Awaited<ReturnType<SampleShop['orders']>>
+
+async function countOrders(shop: SampleShop, tell: Tell): Promise<Orders> {
+  const orders = await shop.orders()
+  tell(`Its database has ${orders.count} orders, with the sum ${orders.sum}`)
+  return orders
+}
+
+/** Throws when the database does not have what it had. */
+async function lookAtShop(shop: SampleShop, before: Orders, tell: Tell): Promise<void> {
   await shop.running()
   tell('Every pod is ready')
   tell(`Its web page says: ${await shop.page()}`)
-  const journal = await shop.journal()
-  tell(`On the volume of its database: ${journal.join(' / ')}`)
-  if (journal.includes(order)) return
-  tell(
-    `"${order}" is not there: the volume is a new one. What is on volumes is not backed up yet, objects only.`,
-  )
+  const { count, sum } = await countOrders(shop, tell)
+  tell(`Its database tells: ${(await shop.journal()).join(' / ')}`)
+  if (count !== before.count || sum !== before.sum) throw new Error('the orders are not what they were')
 }
 
 /** Throws when not everything is as it was. */

@@ -12,7 +12,7 @@ import { shopNamespace } from './sample-shop.ts'
 import { StepTeller, seconds } from './step-teller.ts'
 
 const usage = `usage: npm run quickstart [-- COMMAND] [--name NAME]
-  (none)    start a cluster and Lateen's server, deploy an application, back it up, destroy and restore it;
+  (none)    start a cluster, install Lateen, deploy an application, back it up, destroy and restore it;
             everything is still there afterwards, unless a step fails or Ctrl-C ends it
               --rm    remove everything in the end, too
               --keep  leave everything as it is even then
@@ -98,7 +98,6 @@ async function down({ name }: Request): Promise<void> {
   await remove(name)
 }
 
-/** The server counts as a part of the cluster. */
 async function remove(name: string): Promise<void> {
   await stopCluster(name)
   print('Everything is removed.')

@@ -1,8 +1,11 @@
 import path from 'node:path'
 import { createKubeClient, type DiscoveredResource, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { tool } from '../binaries/tool.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { waitUntil } from '../cluster/wait-until.ts'
+import { postgresImage } from '../image/postgres-image.ts'
 import type { Observed } from './compare-objects.ts'
+import type { Tell } from './step-teller.ts'
 
 const file = (name: string) => path.join(import.meta.dirname, 'shop', name)
 
@@ -29,8 +32,12 @@ export class SampleShop {
     this.#cluster = cluster
   }
 
-  async deploy(): Promise<void> {
-    const { kubectl } = this.#cluster
+  /** Throws the signal's reason. */
+  async deploy(tell: Tell, signal: AbortSignal): Promise<void> {
+    const { kubectl, deliverImage } = this.#cluster
+    const image = await postgresImage(await tool('busybox'))
+    await deliverImage(image, signal)
+    tell(`The node has the image ${image.name}`)
     await kubectl(['apply', '-f', file('definitions.yaml')])
     await this.definitionServed()
     await kubectl(['apply', '-f', file('shop.yaml')])
@@ -87,19 +94,42 @@ export class SampleShop {
     const address = await kubectl(['get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}', ...place])
     // busybox's wget wants to look names up and dies of it.
     const visit = `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 30 ${address} 80 | tail -n 1`
-    return (await kubectl(['exec', 'database-0', ...place, '--', '/bin/sh', '-c', visit])).trim()
+    const inDatabase = ['exec', 'database-0', ...place, '-c', 'database', '--']
+    return (await kubectl([...inDatabase, '/bin/sh', '-c', visit])).trim()
   }
 
-  /** Has the first database write a line on its volume. */
-  async write(line: string): Promise<void> {
-    const append = ['/bin/sh', '-c', 'echo "$0" >> /data/journal', line]
-    await this.#cluster.kubectl(['exec', 'database-0', '-n', shopNamespace, '--', ...append])
+  /** Writes orders into the first database. */
+  async takeOrders(what: string, count: number): Promise<void> {
+    await this.#sql(`INSERT INTO orders (what) SELECT '${what} ' || n FROM generate_series(1, ${count}) AS n`)
   }
 
-  /** What the first database has written on its volume. */
+  /** How many orders the first database has, and a sum over all of them. */
+  async orders(): Promise<{ count: number; sum: string }> {
+    const rows = await this.#sql("SELECT count(*), md5(string_agg(id || what, ',' ORDER BY id)) FROM orders")
+    const [count = '', sum = ''] = (rows[0] ?? '').split('|')
+    return { count: Number(count), sum }
+  }
+
+  /** What has happened to the first database, as it has written it down itself. */
   async journal(): Promise<string[]> {
-    const read = ['exec', 'database-0', '-n', shopNamespace, '--', 'cat', '/data/journal']
-    return (await this.#cluster.kubectl(read)).trim().split('\n')
+    return this.#sql('SELECT line FROM journal ORDER BY id')
+  }
+
+  /** What a statement in the first database results in, a line for each row. */
+  async #sql(statement: string): Promise<string[]> {
+    const run = [
+      'exec',
+      'database-0',
+      '-n',
+      shopNamespace,
+      '-c',
+      'database',
+      '--',
+      'psql',
+      '-qAtc',
+      statement,
+    ]
+    return (await this.#cluster.kubectl(run)).trim().split('\n')
   }
 }
 

@@ -16,6 +16,28 @@ export interface SoakPlan {
 /** Every soak there is. A test file that uses `rotatingSeeds` belongs to one of them. */
 export const soakPlans: SoakPlan[] = [
   {
+    name: 'interrupted-quickstart',
+    shows: 'a quickstart that is interrupted while it starts the cluster or installs leaves nothing behind',
+    files: ['test/cluster/quickstart.test.ts'],
+    seeds: 8,
+    timeoutMinutes: 30,
+  },
+  {
+    name: 'node-agent-rights',
+    shows: 'node agents need each rule of their roles, and say so when one is missing',
+    files: ['test/cluster/node-agent-rights.test.ts'],
+    seeds: 11,
+    timeoutMinutes: 20,
+  },
+  {
+    name: 'killed-csi-driver',
+    shows:
+      'the CSI driver of the tests, killed at any instant, has whole volumes, snapshots and groups and no others',
+    files: ['test/compat/csi-driver-kill.test.ts'],
+    seeds: 100,
+    timeoutMinutes: 30,
+  },
+  {
     name: 'seeded-random',
     shows: 'the generator that other soaks draw from is even and complete for any seed',
     files: ['tools/test/seeds.test.ts'],
@@ -28,6 +50,22 @@ export const soakPlans: SoakPlan[] = [
     files: ['packages/server/src/object-store/filesystem-kill.test.ts'],
     seeds: 200,
     timeoutMinutes: 30,
+  },
+  {
+    name: 'killed-snapshots',
+    shows:
+      'a server that is killed while it takes native snapshots, or waits for them, leaves none behind that no backup lists',
+    files: ['test/cluster/native-snapshots-kill.test.ts'],
+    seeds: 60,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-install',
+    shows:
+      'an installation or a removal that is killed at any moment is finished by the same command, and leaves nothing in the end',
+    files: ['test/cluster/install-interrupted.test.ts'],
+    seeds: 40,
+    timeoutMinutes: 60,
   },
   {
     name: 'killed-server',
@@ -139,6 +177,14 @@ export const soakPlans: SoakPlan[] = [
     timeoutMinutes: 90,
   },
   {
+    name: 'killed-operations',
+    shows:
+      'a server that is killed while backups have operations of plugins: every backup ends, what is Completed is whole, and nothing goes on that nobody waits for',
+    files: ['test/cluster/backup-operations-kill.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 90,
+  },
+  {
     name: 'failing-bucket',
     shows: 'a bucket that throttles, resets, cuts and loses answers does no harm to a backup',
     files: ['test/cluster/backup-bucket-faults.test.ts'],
@@ -154,10 +200,111 @@ export const soakPlans: SoakPlan[] = [
     timeoutMinutes: 90,
   },
   {
+    name: 'killed-movers',
+    shows:
+      'server, node agents and movers that are killed while the files of volumes move: everything ends, no snapshot is lost that was told of, and the next backup and restore are whole',
+    files: ['test/cluster/fs-kill.test.ts'],
+    seeds: 300,
+    timeoutMinutes: 240,
+  },
+  {
+    name: 'killed-csi',
+    shows:
+      'server, node agents and movers that are killed while volumes are snapshot, moved, restored and deleted: nothing is left behind, and the driver has what whole backups need and nothing else',
+    files: ['test/cluster/csi-kill.test.ts'],
+    seeds: 300,
+    timeoutMinutes: 240,
+  },
+  {
+    name: 'killed-restore-operations',
+    shows:
+      'a server that is killed while restores have operations of plugins: every restore ends, and nothing goes on that nobody waits for',
+    files: ['test/cluster/restore-operations-kill.test.ts'],
+    seeds: 60,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-deletion',
+    shows:
+      'a server that is killed while it deletes backups leaves nothing of them in bucket and cluster after its restart',
+    files: ['test/cluster/backup-deletion-kill.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 120,
+  },
+  {
     name: 'restoring-turns',
     shows: 'two servers never restore the same, though one falls asleep at any moment and wakes up again',
     files: ['test/cluster/restore-two-servers.test.ts'],
     seeds: 30,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'paused-leader',
+    shows:
+      'a leader that is stopped at any moment for longer than its lease lasts begins no change when it goes on, in cluster or bucket',
+    files: ['test/cluster/leader-paused.test.ts'],
+    seeds: 60,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-plugin',
+    shows:
+      'a plugin program that is killed at any moment fails the calls that are under way and none that comes later, and nothing of it stays',
+    files: ['test/compat/plugin-host-kill.test.ts'],
+    seeds: 100,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-store-plugin',
+    shows:
+      'while the program that keeps backups is killed again and again, no backup is Completed that is not whole, and the server goes on',
+    files: ['test/compat/plugin-host-aws.test.ts'],
+    seeds: 20,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-schedule',
+    shows: 'a server that is killed at any moment makes no two backups of a schedule for the same time',
+    files: ['test/cluster/schedules.test.ts'],
+    seeds: 100,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'killed-sync',
+    shows:
+      'a server that is killed while it looks at a bucket shows in the end what the bucket has, and nothing else',
+    files: ['test/cluster/backup-sync-kill.test.ts'],
+    seeds: 100,
+    timeoutMinutes: 60,
+  },
+  {
+    name: 'cron',
+    shows: "any cron expression means what it means to Velero's parser, also where clocks are changed",
+    files: ['test/compat/cron-times.test.ts'],
+    seeds: 200,
+    timeoutMinutes: 30,
+  },
+  {
+    name: 'mixed-life',
+    shows:
+      'after a thousand backups, restores, cancels, deletions and schedules, with a server that is killed again and again, nothing is left over',
+    files: ['test/cluster/mixed-life.test.ts'],
+    seeds: 50,
+    timeoutMinutes: 90,
+  },
+  {
+    name: 'missing-rights',
+    shows:
+      'a role without any one of its rules is told of, with the verb, the resource and the remedy; with all of them a server does what one may do that is cluster-admin',
+    files: ['test/cluster/missing-rights.test.ts', 'test/cluster/least-privilege.test.ts'],
+    seeds: 20,
+    timeoutMinutes: 30,
+  },
+  {
+    name: 'flat-memory',
+    shows: 'the memory of a server does not grow over 200 backups, restores and deletions in a row',
+    files: ['test/cluster/flat-memory.test.ts'],
+    seeds: 1,
     timeoutMinutes: 60,
   },
 ]

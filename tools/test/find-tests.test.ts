@@ -13,6 +13,7 @@ const files = [
   'test/cluster/deep/c.test.ts',
   'test/compat/d.test.ts',
   'test/layers.test.ts',
+  'test/security/f.test.ts',
   'tools/x/e.test.ts',
 ]
 
@@ -39,9 +40,10 @@ describe('findTests', () => {
 
   it('adds the tests against real things for a full run, in front', async () => {
     const found = await inTree(root => findTests(root, { unit: false, only: [] }))
-    assert.deepEqual(found.slice(0, 2), ['test/cluster/deep/c.test.ts', 'test/compat/d.test.ts'])
-    assert.ok(found.slice(0, 2).every(needsRealThings))
-    assert.equal(found.length, 6)
+    const real = ['test/cluster/deep/c.test.ts', 'test/compat/d.test.ts', 'test/security/f.test.ts']
+    assert.deepEqual(found.slice(0, 3), real)
+    assert.ok(real.every(needsRealThings))
+    assert.equal(found.length, 7)
   })
 
   it('keeps the files that contain one of the given parts', async () => {

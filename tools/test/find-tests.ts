@@ -15,7 +15,8 @@ const unitTests = [
   'tools/**/*.test.ts',
   'bench/**/*.test.ts',
 ]
-const realTests = ['test/cluster/**/*.test.ts', 'test/compat/**/*.test.ts']
+const realFolders = ['test/cluster/', 'test/compat/', 'test/security/']
+const realTests = realFolders.map(folder => `${folder}**/*.test.ts`)
 
 /** The selected test files, relative to the root, sorted: the slow ones, which need a cluster, come first. */
 export async function findTests(root: string, { unit, only }: TestSelection): Promise<string[]> {
@@ -26,7 +27,7 @@ export async function findTests(root: string, { unit, only }: TestSelection): Pr
 
 /** Whether a test file belongs to those that need a cluster or foreign binaries. */
 export function needsRealThings(file: string): boolean {
-  return file.startsWith('test/cluster/') || file.startsWith('test/compat/')
+  return realFolders.some(folder => file.startsWith(folder))
 }
 
 async function matching(root: string, patterns: string[]): Promise<string[]> {

@@ -17,6 +17,8 @@ export interface VeleroServerOptions {
   flags?: readonly string[]
   /** Plugin programs beside the one for S3. */
   plugins?: readonly string[]
+  /** More of its environment. Its own actions run in a process that knows the cluster by `KUBECONFIG` only. */
+  env?: Readonly<Record<string, string>>
 }
 
 /** A real `velero server` with velero-plugin-for-aws. */
@@ -59,7 +61,7 @@ export async function startVeleroServer(options: VeleroServerOptions): Promise<V
 
 async function spawnServer(
   folder: string,
-  { cluster, namespace, flags = [], plugins = [] }: VeleroServerOptions,
+  { cluster, namespace, flags = [], plugins = [], env: more = {} }: VeleroServerOptions,
 ): Promise<ChildProcess> {
   const programs = await tools(['velero', 'velero-plugin-for-aws'])
   const at = (name: string) => path.join(folder, name)
@@ -84,6 +86,7 @@ async function spawnServer(
     VELERO_NAMESPACE: namespace,
     VELERO_SCRATCH_DIR: at('tmp'),
     AWS_SHARED_CREDENTIALS_FILE: at('credentials'),
+    ...more,
   }
   // A group of its own, so that its plugins end with it.
   return spawn('flock', command, { detached: true, env, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -54,6 +54,8 @@ function kubeletConfiguration(plan: ClusterPlan) {
     imageGCLowThresholdPercent: 99,
     localStorageCapacityIsolation: false,
     volumePluginDir: '/var/lib/kubelet/volume-plugins',
+    // Not where all have theirs: a kubelet removes the logs of pods that it does not know, which are those of the clusters beside it.
+    podLogsDir: '/var/lib/kubelet/pod-logs',
     syncFrequency: '10s',
   }
 }

@@ -3,6 +3,7 @@ import { apiRequests } from '../api-request.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { type ClusterPlan, filesOf } from '../cluster-layout.ts'
 import { type Component, type ComponentPlan, createComponent } from '../component.ts'
+import { startCsi } from '../csi/start-csi.ts'
 import { waitForNode } from '../readiness.ts'
 import { waitUntil } from '../wait-until.ts'
 import { containerd, containerdSocket } from './containerd.ts'
@@ -26,7 +27,11 @@ export async function startNode(plan: ClusterPlan, namespaces: NodeNamespaces, o
   await importWorkloadImage(plan, namespaces)
   startInside(await kubelet(plan))
   startInside(await kubeProxy(plan))
-  await Promise.all([waitForNode(plan, owner.components), startLocalVolumes(plan, owner)])
+  await Promise.all([
+    waitForNode(plan, owner.components),
+    startLocalVolumes(plan, owner),
+    ...(plan.csi ? [startCsi(plan, namespaces, owner)] : []),
+  ])
 }
 
 async function startLocalVolumes(plan: ClusterPlan, owner: Owner): Promise<void> {
