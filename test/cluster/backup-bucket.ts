@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
@@ -48,16 +49,22 @@ export class BackupBucket implements Disposable {
 
   /** Names of all files, without the prefix. */
   async keys(): Promise<string[]> {
-    const keys: string[] = []
+    return [...(await this.contents()).keys()]
+  }
+
+  /** A digest of each file, by its name without the prefix. */
+  async contents(): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
     let next: string | undefined
     do {
       const page: ListObjectsV2CommandOutput = await this.#client.send(
         new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, ContinuationToken: next }),
       )
-      keys.push(...(page.Contents ?? []).map(({ Key = '' }) => Key.slice(this.#prefix.length)))
+      for (const { Key = '', ETag = '' } of page.Contents ?? [])
+        found.set(Key.slice(this.#prefix.length), ETag)
       next = page.NextContinuationToken
     } while (next !== undefined)
-    return keys
+    return found
   }
 
   /** Files of the backups, by the backup's name. */
@@ -78,6 +85,14 @@ export class BackupBucket implements Disposable {
     await this.#client.send(
       new PutObjectCommand({ Bucket: this.#bucket, Key: `${this.#prefix}${key}`, Body: body }),
     )
+  }
+
+  /** Deletes every file whose name begins like this. */
+  async delete(prefix: string): Promise<void> {
+    for (const key of await this.keys()) {
+      if (!key.startsWith(prefix)) continue
+      await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: `${this.#prefix}${key}` }))
+    }
   }
 
   /** A file such as `-results.gz` of a backup. */

@@ -50,16 +50,6 @@ describe('lateen install', { skip: given.skip, concurrency: false }, () => {
     assert.equal(outcomes(repaired.stdout).get('backups.velero.io'), 'configured')
   })
 
-  it('refuses to install the server and says what to do instead', async () => {
-    const refused = await lateen(['install', '--provider', 'aws', '--bucket', 'b', '--no-secret'])
-    assert.equal(refused.status, 1)
-    assert.equal(refused.stdout, '')
-    assert.match(
-      refused.stderr,
-      /^An error occurred: this version cannot install its server .*--dry-run.*\n$/,
-    )
-  })
-
   it('prints objects that the API server accepts', async () => {
     const printed = await lateen([
       'install',

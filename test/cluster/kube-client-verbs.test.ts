@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
+  builtInKind,
+  builtInKinds,
   createKubeClient,
   isAlreadyExists,
   isConflict,
@@ -78,6 +80,18 @@ describe('The verbs of the client', { skip: given.skip }, () => {
     await given.cluster.kubectl(['delete', 'ns', namespace, '--wait=false'])
     await given.cluster.kubectl(['delete', 'crd', `gadgets.${group}`, '--ignore-not-found', '--wait=false'])
     await client[Symbol.asyncDispose]()
+  })
+
+  it('knows where a real server has the built-in kinds', async () => {
+    for (const kind of builtInKinds) {
+      const { group, version, plural, namespaced } = builtInKind(kind)
+      const found = await client.discovery.findKind({ kind, group })
+      assert.deepEqual(
+        found && [found.version, found.plural, found.namespaced],
+        [version, plural, namespaced],
+        kind,
+      )
+    }
   })
 
   it('create, read, replace and delete an object', async () => {

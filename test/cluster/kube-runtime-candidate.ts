@@ -1,14 +1,15 @@
 /**
  * One candidate of an election, as a process that tests can kill. Arguments: kubeconfig, identity, lease duration,
- * renew deadline and retry period in milliseconds. Prints one JSON line per observation. SIGTERM stops it; when its
+ * renew deadline and retry period in milliseconds, and by how many its clock is ahead. Prints one JSON line per observation. SIGTERM stops it; when its
  * starter dies, so does it.
  */
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKubeClient, createManager, loadKubeConfig, silentLogger } from '@lateen/kube'
+import { createKubeClient, createManager, loadKubeConfig, silentLogger, systemClock } from '@lateen/kube'
 
 const [path = '', identity = '', ...times] = process.argv.slice(2)
-const [leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000] = times.map(Number)
+const [leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000, aheadMs = 0] =
+  times.map(Number)
 
 const say = (event: string, more: object = {}) => {
   process.stdout.write(`${JSON.stringify({ event, identity, at: Date.now(), ...more })}\n`)
@@ -22,6 +23,7 @@ await using client = await createKubeClient({ config: await loadKubeConfig({ pat
 const manager = createManager({
   client,
   log: silentLogger,
+  clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
   leaderElection: {
     namespace: 'default',
     name: 'candidates',

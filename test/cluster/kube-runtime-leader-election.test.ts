@@ -17,8 +17,8 @@ interface Observation {
   code?: string
 }
 
-/** Lease duration, renew deadline and retry period in milliseconds. */
-type Times = readonly [number, number, number]
+/** Lease duration, renew deadline and retry period in milliseconds, and by how many the clock is ahead. */
+type Times = readonly [number, number, number, number?]
 const quick: Times = [3_000, 1_500, 300]
 /** Nobody outlives this lease: only a released one can be taken. */
 const anHour: Times = [3_600_000, 5_000, 300]
@@ -152,6 +152,29 @@ describe('leader election', { skip: given.skip, timeout: 180_000 }, () => {
     await first.exited()
     assert.equal(first.last('failed')?.code, 'LEADERSHIP_LOST')
     assert.equal((await leases().get('candidates')).spec?.holderIdentity, 'second')
+  })
+
+  it('lets one lead after the other though their clocks are an hour apart', async () => {
+    const hour = 3_600_000
+    const ahead = start('ahead', [3_000, 1_500, 300, hour])
+    await leaderSince(0)
+    const behind = start('behind', [3_000, 1_500, 300, -hour])
+    await waitUntil(async () => behind.last('started'), {
+      timeoutMs: 30_000,
+      failure: () => new Error('no start'),
+    })
+    await new Promise(resolve => setTimeout(resolve, 4_000))
+    assert.equal(behind.last('leading'), undefined, 'the lease of the one ahead is respected')
+    await ahead.end('SIGKILL')
+    await leaderSince(Date.now())
+    const late = start('ahead again', [3_000, 1_500, 300, hour])
+    await waitUntil(async () => late.last('started'), {
+      timeoutMs: 30_000,
+      failure: () => new Error('no start'),
+    })
+    await new Promise(resolve => setTimeout(resolve, 4_000))
+    assert.equal(late.last('leading'), undefined, 'the lease of the one behind does not look old')
+    assert.deepEqual(turnsOf([...ahead.said, ...behind.said, ...late.said]), ['ahead', 'behind'])
   })
 
   it('ends a leader that cannot renew because the API server is gone', async () => {

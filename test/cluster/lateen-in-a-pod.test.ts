@@ -4,12 +4,13 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../../tools/binaries/run-command.ts'
-import { bundleLateen } from '../../tools/bundle/bundle.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { lateenImage, lateenImageName } from '../../tools/image/lateen-image.ts'
+import { busyboxImageName } from '../../tools/image/busybox-image.ts'
+import { deliverLateen } from '../../tools/image/deliver-lateen.ts'
+import { lateenImageName } from '../../tools/image/lateen-image.ts'
 
 const launcher = path.join(import.meta.dirname, '../../packages/cli/bin/lateen.js')
-const given = await givenCluster({ node: true, s3: true })
+const given = await givenCluster({ node: true, s3: true, own: true })
 
 describe('the Lateen image in a pod', { skip: given.skip }, async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'lateen-image-'))
@@ -17,8 +18,7 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
   after(() => rm(folder, { recursive: true }))
 
   before(async () => {
-    const bundle = await bundleLateen(path.join(folder, 'bundle'))
-    await given.cluster.deliverImage(await lateenImage({ bundle }))
+    await deliverLateen(given.cluster)
   })
 
   it('becomes a server from what `install --dry-run` prints, and finds its S3 location Available', async () => {
@@ -74,7 +74,7 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
     await kubectl(['-n', 'velero', 'rollout', 'status', 'deployment/velero', '--timeout=120s'])
     const env = { ...process.env, KUBECONFIG: given.cluster.kubeconfigPath, HOME: folder }
     const lateen = (...words: string[]) => runCommand(process.execPath, [launcher, ...words], { env })
-    const config = '--config=path=/scratch,createBucket=true'
+    const config = '--config=path=/tmp,createBucket=true'
     await lateen('backup-location', 'create', 'folder', '--provider=filesystem', '--bucket=bucket', config)
     const available = ['wait', '--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/folder']
     await kubectl(['-n', 'velero', ...available, '--timeout=60s'])
@@ -97,4 +97,84 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
     const said = await kubectl(['-n', 'velero', 'exec', 'deployment/velero', '--', '/velero', 'version'])
     assert.match(said, /Client:\n\tVersion: v.+\n[\s\S]*Server:\n\tVersion: v/)
   })
+
+  it('goes on as a server with nothing to write to but its volumes, as nobody, and with no rights over the machine', async () => {
+    const container = { name: 'velero', securityContext: bare }
+    const spec = { securityContext: { runAsNonRoot: true, seccompProfile }, containers: [container] }
+    await kubectl([
+      '-n',
+      'velero',
+      'patch',
+      'deployment/velero',
+      '-p',
+      JSON.stringify({ spec: { template: { spec } } }),
+    ])
+    await kubectl(['-n', 'velero', 'rollout', 'status', 'deployment/velero', '--timeout=120s'])
+    const inside = (...words: string[]) =>
+      kubectl(['-n', 'velero', 'exec', 'deployment/velero', '--', ...words])
+    assert.match(await inside('/lateen', 'version'), /Server:\n\tVersion: v/)
+    const uid = 'process.stdout.write(String(process.getuid()))'
+    assert.equal(await inside('/usr/local/bin/node', '-e', uid), '65532')
+    const write = 'require("node:fs").writeFileSync("/opt/lateen/x", "")'
+    await assert.rejects(inside('/usr/local/bin/node', '-e', write), /EROFS/)
+  })
+
+  it('lets a pod of any user wait for its volumes by the name and the arguments that Velero gives', async () => {
+    const restore = '6f1c4a52-0000-4000-8000-1234567890ab'
+    const volumeMounts = ['one', 'two'].map(name => ({ name, mountPath: `/restores/${name}` }))
+    const mark = `set -e; for v in one two; do mkdir /restores/$v/.velero; touch /restores/$v/.velero/${restore}; done`
+    const mover = { image: busyboxImageName, command: ['/bin/sh', '-c', mark] }
+    const helper = (command: string) => ({ image: lateenImageName, command: [command], args: [restore] })
+    const securityContext = { ...bare, runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true }
+    const local = { imagePullPolicy: 'Never', securityContext }
+    const steps = {
+      mover,
+      'by-path': helper('/velero-restore-helper'),
+      again: mover,
+      'by-name': helper('velero-restore-helper'),
+      last: mover,
+    }
+    const version = { name: 'version', image: lateenImageName, args: ['version', '--client-only'], ...local }
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'restored', namespace: 'velero' },
+      spec: {
+        restartPolicy: 'Never',
+        securityContext: { fsGroup: 1000, seccompProfile },
+        initContainers: Object.entries(steps).map(([name, step]) => ({
+          name,
+          ...step,
+          ...local,
+          volumeMounts,
+        })),
+        containers: [version],
+        volumes: ['one', 'two'].map(name => ({ name, emptyDir: {} })),
+      },
+    }
+    await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(pod) })
+    const inVelero = (...words: string[]) => kubectl(['-n', 'velero', ...words])
+    // The second mover could make no folder if the first helper had left it, and neither could the last step if the second one had.
+    await inVelero(
+      'wait',
+      '--for=jsonpath={.status.phase}=Succeeded',
+      'pod/restored',
+      '--timeout=120s',
+    ).catch(async error => {
+      throw new Error(await inVelero('get', 'pod', 'restored', '-o', 'yaml'), { cause: error })
+    })
+    // The kubelet may have removed the logs of init containers by now; what they left tells enough.
+    const codes = 'jsonpath={.status.initContainerStatuses[*].state.terminated.exitCode}'
+    assert.equal(await inVelero('get', 'pod', 'restored', '-o', codes), '0 0 0 0 0')
+    assert.match(await inVelero('logs', 'restored', '-c', 'version'), /Client:\n\tVersion: v/)
+  })
 })
+
+const seccompProfile = { type: 'RuntimeDefault' }
+
+/** As little as a container can have. */
+const bare = {
+  readOnlyRootFilesystem: true,
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+}

@@ -1,4 +1,4 @@
-/** A proxy on loopback in front of an HTTP server that does to requests what bad networks and busy servers do. */
+/** A proxy in front of an HTTP server that does to requests what bad networks and busy servers do. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,8 +6,8 @@ import { buffer } from 'node:stream/consumers'
 
 /** What can happen to a request. */
 export const misbehaviours = ['slow-down', 'too-many', 'reset', 'lost-answer', 'cut-body', 'stall'] as const
-/** One of `misbehaviours`. */
-export type Misbehaviour = (typeof misbehaviours)[number]
+/** One of `misbehaviours`, or what will be no different next time. */
+export type Misbehaviour = (typeof misbehaviours)[number] | 'denied'
 
 /** The proxy while it runs. */
 export interface MisbehavingProxy extends AsyncDisposable {
@@ -27,10 +27,11 @@ export type NextMisbehaviour = (
   request: Pick<IncomingMessage, 'method' | 'url'>,
 ) => Misbehaviour | undefined | Promise<Misbehaviour | undefined>
 
-/** Starts the proxy. */
+/** Starts the proxy, on loopback unless another address of this machine is given. */
 export async function startMisbehavingProxy(
   target: string,
   next: NextMisbehaviour,
+  { host = '127.0.0.1' }: { host?: string } = {},
 ): Promise<MisbehavingProxy> {
   const happened = new Map<Misbehaviour, number>()
   const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
@@ -41,10 +42,10 @@ export async function startMisbehavingProxy(
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch(() => response.destroy())
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://${host}:${(server.address() as AddressInfo).port}`,
     happened,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -63,6 +64,7 @@ async function answer(
   if (what === 'stall') return
   const body = await buffer(incoming)
   if (what === 'slow-down') return refuse(response, 503, 'SlowDown')
+  if (what === 'denied') return refuse(response, 403, 'AccessDenied')
   if (what === 'too-many') return refuse(response, 429, 'TooManyRequests')
   const passed = await pass(target, incoming, body)
   if (what === 'lost-answer') return void response.socket?.resetAndDestroy()
@@ -73,15 +75,15 @@ async function answer(
 
 function refuse(response: ServerResponse, status: number, code: string): void {
   response.writeHead(status, { 'content-type': 'application/xml' })
-  response.end(
-    `<?xml version="1.0"?><Error><Code>${code}</Code><Message>Reduce your request rate.</Message></Error>`,
-  )
+  response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>Not now.</Message></Error>`)
 }
 
 /** The signature covers the headers, the host that the client meant included: they go on as they came. */
 async function pass(target: string, incoming: IncomingMessage, body: Buffer): Promise<Answer> {
   const { method = 'GET', url = '/', headers } = incoming
   const outgoing = request(new URL(url, target), { method, headers })
+  // A server may answer before it has read all, and go.
+  outgoing.on('error', () => {})
   outgoing.end(body)
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   const bytes = await buffer(response)

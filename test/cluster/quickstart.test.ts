@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { clusterFolder } from '../../tools/cluster/cluster-layout.ts'
 import { clusterNames } from '../../tools/cluster/cluster-state.ts'
+import { processesOf } from '../../tools/cluster/process-identity.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import type { Observed } from '../../tools/quickstart/compare-objects.ts'
 import { type Quickstart, runQuickstart } from '../../tools/quickstart/quickstart.ts'
 import { StepTeller } from '../../tools/quickstart/step-teller.ts'
+import { announceSeed, rotatingSeeds } from '../../tools/test/seeds.ts'
 import { lateenFor } from './cli-runner.ts'
 
 const given = await givenCluster({ node: true, s3: true, own: true })
@@ -39,9 +43,9 @@ describe('The quickstart', { skip: given.skip, concurrency: false }, () => {
   it('tells each step with its time', () => {
     const titles = lines.filter(line => /^\d+\. /.test(line)).map(line => line.split(':')[0])
     assert.deepEqual(titles, [
-      "1. Start Lateen's server on this machine, with a bucket for its backups",
+      '1. Install Lateen into the cluster, from an image made of this checkout',
       '2. Deploy the sample application, tools/quickstart/shop',
-      '3. Back it up',
+      '3. Back it up, with the files on its volumes',
       '4. Destroy it',
       '5. Ask what a restore would do',
       '6. Restore it',
@@ -51,6 +55,14 @@ describe('The quickstart', { skip: given.skip, concurrency: false }, () => {
     assert.equal(lines.filter(line => /^ {3}\[\d+\.\d s\]$/.test(line)).length, titles.length)
     assert.ok(lines.some(line => /Backup completed with status: Completed\./.test(line)))
     assert.ok(lines.some(line => /Restore completed with status: Completed\./.test(line)))
+  })
+
+  it('has installed Lateen from the image of this checkout, with its location Available', async () => {
+    const image = 'jsonpath={.spec.template.spec.containers[0].image} {.status.readyReplicas}'
+    const inVelero = (...args: string[]) => kubectl('-n', 'velero', 'get', ...args)
+    assert.equal(await inVelero('deployment/velero', '-o', image), 'localhost/lateen:test 1')
+    assert.equal(await inVelero('bsl/default', '-o', 'jsonpath={.status.phase}'), 'Available')
+    assert.equal(await inVelero('daemonset/node-agent', '-o', 'jsonpath={.status.numberReady}'), '1')
   })
 
   it('brings every object back as it was, owners included', () => {
@@ -150,9 +162,27 @@ describe('The quickstart', { skip: given.skip, concurrency: false }, () => {
     assert.equal(await can('list', 'secrets'), 'no')
   })
 
-  it('has run the hooks of the restored pods, and says that data of volumes are not in the backup', async () => {
-    assert.ok((await done.shop.journal()).includes('checked after a restore'))
-    assert.match(lines.join('\n'), /the volume is a new one\. What is on volumes is not backed up yet/)
+  it('brings the rows of its database back, from the files on a volume that was destroyed', async () => {
+    const { count, sum } = await done.shop.orders()
+    assert.equal(count, 1000)
+    const all = Array.from({ length: 1000 }, (_, at) => `${at + 1}an umbrella ${at + 1}`).join(',')
+    assert.equal(sum, createHash('md5').update(all).digest('hex'))
+    assert.equal(lines.filter(line => line.includes(`has 1000 orders, with the sum ${sum}`)).length, 2)
+  })
+
+  it('has run the hooks of the restored pods, when the database answered', async () => {
+    assert.deepEqual(await done.shop.journal(), [
+      'database-0 started',
+      'database-0 started',
+      'checked after a restore',
+    ])
+  })
+
+  it('has had the database write everything to its disk before that was read', async () => {
+    const log = await lateenFor(given.cluster.kubeconfigPath)
+    const { stdout } = await log(['backup', 'describe', 'shop', '--details'])
+    assert.match(stdout, /HooksAttempted:\s+2\n\s*HooksFailed:\s+0\n/)
+    assert.match(stdout, /Completed:\n\s+shop\/database-0: data/)
   })
 
   it('could do the same without a server: a copy out of a folder, hooks included', async () => {
@@ -169,7 +199,9 @@ describe('The quickstart', { skip: given.skip, concurrency: false }, () => {
     )
     const inCopy = (...args: string[]) => kubectl('-n', 'shop-copy', ...args)
     await inCopy('rollout', 'status', 'statefulset/database', '--timeout=180s')
-    const journal = await inCopy('exec', 'database-0', '--', 'cat', '/data/journal')
+    // Files of volumes need a node agent: this copy has a database of its own.
+    const select = ['psql', '-qAtc', 'SELECT line FROM journal ORDER BY id']
+    const journal = await inCopy('exec', 'database-0', '-c', 'database', '--', ...select)
     assert.deepEqual(journal.trim().split('\n'), ['database-0 started', 'checked after a restore'])
   })
 })
@@ -178,22 +210,33 @@ describe('npm run quickstart', { skip: given.skip }, () => {
   const script = path.resolve(import.meta.dirname, '../../tools/quickstart/run.ts')
   const name = `quickstart-${process.pid}`
 
-  it('leaves nothing behind when it is interrupted', async () => {
-    const child = spawn(process.execPath, [script, '--name', name], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const said = child.stdout.setEncoding('utf8').toArray()
-    await waitUntil(async () => (await clusterNames()).includes(name), {
-      timeoutMs: 60_000,
-      failure: () => new Error('the cluster does not begin to start'),
+  const begins = async () => (await clusterNames()).includes(name)
+  // What it says last before it is interrupted; another moment in each run of the tests.
+  const moments = ['1. Start Kubernetes', '2. Install Lateen', 'The node has the image', '$ lateen install']
+
+  for (const seed of rotatingSeeds({ name: 'interrupted-quickstart', count: 1, soakCount: 8 })) {
+    const moment = moments[seed % moments.length] ?? ''
+    it(`leaves nothing behind when it is interrupted after it said "${moment}" (seed ${seed})`, async t => {
+      announceSeed(t, seed)
+      const child = spawn(process.execPath, [script, '--name', name], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let said = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+      })
+      await waitUntil(async () => (await begins()) && said.includes(moment), {
+        timeoutMs: 180_000,
+        failure: () => new Error(`it does not come to that: ${said}`),
+      })
+      child.kill('SIGINT')
+      const [code] = await once(child, 'close')
+      assert.equal(code, 130)
+      assert.match(said, /\n1\. Start Kubernetes [\s\S]*\nInterrupted\.\nEverything is removed\.\n$/)
+      assert.ok(!(await begins()))
+      assert.deepEqual(await processesOf(clusterFolder(name)), [])
     })
-    child.kill('SIGINT')
-    const [code] = await once(child, 'exit')
-    assert.equal(code, 130)
-    assert.match(
-      (await said).join(''),
-      /\n1\. Start Kubernetes [\s\S]*\nInterrupted\.\nEverything is removed\.\n$/,
-    )
-    assert.ok(!(await clusterNames()).includes(name))
-  })
+  }
 
   it('says how it is used', async () => {
     const child = spawn(process.execPath, [script, 'nonsense'], { stdio: ['ignore', 'inherit', 'pipe'] })

@@ -20,7 +20,7 @@ const kubectl = { manager: 'kubectl-create', operation: 'Update', apiVersion: 'v
 
 describe('The restore engine', { skip: given.skip }, () => {
   let client: KubeClient
-  const { create, get } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
+  const { create, get, untilRefused } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
 
   before(async () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
@@ -213,8 +213,14 @@ describe('The restore engine', { skip: given.skip }, () => {
         spec: { hard: { 'count/secrets': '0' } },
       },
     )
+    const secret: Stored = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: 'restore-quota', name: 'refused' },
+    }
+    await untilRefused(secret, 'exceeded quota')
     const archive = archiveOf(
-      stored({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'restore-quota', name: 'refused' } }),
+      stored(secret),
       stored({
         apiVersion: 'extensions/v1beta1',
         kind: 'Ingress',

@@ -7,7 +7,14 @@ import { archiveOf, configMap, handsOn, restoreArchive, type Stored, stored } fr
 
 const given = await givenCluster()
 const namespaces = [
-  ...['restore-same', 'restore-update', 'restore-again', 'restore-fresh', 'restore-ports', 'restore-quota'],
+  ...[
+    'restore-same',
+    'restore-update',
+    'restore-again',
+    'restore-fresh',
+    'restore-ports',
+    'restore-few-secrets',
+  ],
   ...['restore-bound', 'restore-bound-copy'],
 ]
 
@@ -145,7 +152,7 @@ describe('Objects that exist when they are restored', { skip: given.skip }, () =
   })
 
   it('uses up no quota by what is there already', async () => {
-    const namespace = 'restore-quota'
+    const namespace = 'restore-few-secrets'
     const secrets = Array.from({ length: 20 }, (_, index) =>
       stored({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: `secret-${index}` } }),
     )
@@ -158,7 +165,7 @@ describe('Objects that exist when they are restored', { skip: given.skip }, () =
       spec: { hard },
     })
     const counted = '--for=jsonpath={.status.used.count/secrets}=17'
-    await given.cluster.kubectl(['wait', 'resourcequota/few', '-n', namespace, counted, '--timeout=60s'])
+    await given.cluster.kubectl(['wait', 'resourcequota/few', '-n', namespace, counted, '--timeout=300s'])
     const { outcome } = await restoreArchive({ client, archive: archiveOf(...secrets), workers: 8 })
     assert.deepEqual(outcome.results.errors, {})
     assert.ok(await get('secret', 'secret-19', namespace))

@@ -29,6 +29,7 @@ import {
 } from '../../packages/server/src/restore/volumes/volume-restore.ts'
 import { createBlockWorkers } from '../../packages/server/src/workers/block-workers.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
 
 /** How a test wants its restore done. */
 export interface RestoreOptions {
@@ -158,6 +159,8 @@ export function stored(object: Stored): ArchivedObject {
 export interface ClusterHands {
   get(resource: string, name: string, namespace?: string): Promise<Stored>
   create(...objects: object[]): Promise<void>
+  /** Waits until the server refuses to create the object: quotas and policies take effect a moment after they are there. */
+  untilRefused(object: object, reason: string): Promise<void>
 }
 
 export function handsOn(cluster: Pick<Cluster, 'kubectl'>): ClusterHands {
@@ -170,6 +173,12 @@ export function handsOn(cluster: Pick<Cluster, 'kubectl'>): ClusterHands {
     async create(...items) {
       const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
       await cluster.kubectl(['create', '-f', '-'], { stdin })
+    },
+    async untilRefused(object, reason) {
+      const stdin = JSON.stringify(object)
+      const ask = () => cluster.kubectl(['create', '--dry-run=server', '-f', '-'], { stdin }).catch(String)
+      const failure = async () => new Error(`not refused with "${reason}": ${await ask()}`)
+      await waitUntil(async () => (await ask()).includes(reason), { timeoutMs: 60_000, failure })
     },
   }
 }

@@ -28,7 +28,7 @@ const given = await givenCluster({ own: true })
 
 describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => {
   let client: KubeClient
-  const { create, get } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
+  const { create, get, untilRefused } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
 
   const quotaNamespace = 'plan-quota'
   const policies = ['none', 'update', 'recreate'] as const
@@ -48,12 +48,10 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
     await create(...existing)
     await given.cluster.kubectl(['wait', '--for=create', 'serviceaccount/default', '-n', live])
     await given.cluster.kubectl(['wait', '--for=jsonpath={.status.hard}', 'quota/few', '-n', live])
-    // Policies take effect a moment after they were created.
-    const object = configMap({ namespace: live, name: 'probe' }, { forbidden: 'yes' })
-    const args = ['create', '--dry-run=server', '-f', '-']
-    for (let said = ''; !said.includes('forbidden by policy'); ) {
-      said = await given.cluster.kubectl(args, { stdin: JSON.stringify(object) }).catch(String)
-    }
+    await untilRefused(
+      configMap({ namespace: live, name: 'probe' }, { forbidden: 'yes' }),
+      'forbidden by policy',
+    )
   }
 
   /** Room for two more than the one that the cluster makes by itself. */

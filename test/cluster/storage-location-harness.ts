@@ -37,8 +37,11 @@ export interface LogEvent {
 /** A server that runs as a process of its own. */
 export interface RunningServer extends AsyncDisposable {
   readonly log: readonly LogEvent[]
+  readonly pid: number
   /** Where metrics, health and downloads are. */
   readonly url: string
+  /** Waits for a line of its log with that message. */
+  said(message: string): Promise<LogEvent>
   /** Ends it gracefully and returns the exit code. */
   stop(): Promise<number | null>
   /** Ends it without warning. */
@@ -46,37 +49,66 @@ export interface RunningServer extends AsyncDisposable {
   /** Lets it do nothing until it is resumed, and does not tell it. */
   pause(): void
   resume(): void
+  /** How many bytes of memory are in use once garbage is gone. */
+  memoryInUse(): Promise<number>
   /** Its exit code, once it has one. */
   readonly exited: Promise<number | null>
 }
 
 /** Starts a server and waits until its controllers run. */
 export async function startServer(options: Partial<ServerOptions>): Promise<RunningServer> {
-  const { child, log, exited } = spawnServer(options)
-  const started = await Promise.race([
-    waitUntil(async () => log.find(({ msg }) => msg === 'controllers started'), {
-      timeoutMs: 60_000,
-      failure: () => new Error(`the server did not start:\n${describeLog(log)}`),
-      everyMs: 20,
-    }),
-    exited.then(() => undefined),
-  ])
-  if (started === undefined) throw new Error(`the server ended:\n${describeLog(log)}`)
-  const port = log.find(({ msg }) => msg === 'serving http')?.port
+  const server = launchServer(options)
+  await server.said('controllers started')
+  return server
+}
+
+/** Starts a server, which may be one that stands by, and does not wait. */
+export function launchServer(
+  options: Partial<ServerOptions>,
+  env: Readonly<Record<string, string>> = {},
+): RunningServer {
+  const { child, log, exited } = spawnServer(options, env)
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal)
     return exited
   }
   return {
     log,
-    url: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    get url() {
+      return `http://127.0.0.1:${log.find(({ msg }) => msg === 'serving http')?.port}`
+    },
+    async said(message) {
+      const found = await Promise.race([
+        waitUntil(async () => log.find(({ msg }) => msg === message), {
+          timeoutMs: 60_000,
+          failure: () => new Error(`the server did not say "${message}":\n${describeLog(log)}`),
+          everyMs: 20,
+        }),
+        exited.then(() => undefined),
+      ])
+      if (found === undefined) throw new Error(`the server ended:\n${describeLog(log)}`)
+      return found
+    },
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
+    memoryInUse: () => memoryInUse(child, log),
     exited,
     [Symbol.asyncDispose]: async () => void (child.exitCode === null && (await end('SIGKILL'))),
   }
+}
+
+async function memoryInUse(child: ChildProcess, log: readonly LogEvent[]): Promise<number> {
+  const known = log.length
+  child.kill('SIGUSR2')
+  const told = await waitUntil(async () => log.slice(known).find(({ msg }) => msg === 'memory in use'), {
+    timeoutMs: 60_000,
+    failure: () => new Error('the server does not tell how much memory is in use'),
+    everyMs: 20,
+  })
+  return Number(told.bytes)
 }
 
 /** Starts a server that is expected not to get far; resolves with its exit code and everything it printed. */
@@ -88,17 +120,23 @@ export async function failedServer(
   return { code, output: describeLog(log) }
 }
 
-interface Spawned {
+export interface Spawned {
   child: ChildProcess
   log: LogEvent[]
   exited: Promise<number | null>
 }
 
-function spawnServer(options: Partial<ServerOptions>): Spawned {
+/** Starts a server and waits for nothing. */
+export function spawnServer(
+  options: Partial<ServerOptions>,
+  env: Readonly<Record<string, string>> = {},
+): Spawned {
   const script = path.join(import.meta.dirname, 'storage-location-server.ts')
-  const all = { metricsAddress: '127.0.0.1:0', logFormat: 'json', ...options }
+  // Tests put backups into buckets and clusters by hand; those about what is found in buckets turn it on.
+  const all = { metricsAddress: '127.0.0.1:0', logFormat: 'json', backupSyncPeriod: 0, ...options }
   const child = spawn(process.execPath, [script, JSON.stringify(all)], {
     stdio: ['ignore', 'inherit', 'pipe'],
+    env: { ...process.env, ...env },
   })
   const log: LogEvent[] = []
   const lines = createInterface({ input: child.stderr })

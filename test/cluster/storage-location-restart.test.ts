@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -86,10 +86,16 @@ describe('a server that comes and goes', { skip: given.skip }, () => {
       { timeoutMs: 20_000, failure: () => new Error('no answer') },
     )
     assert.equal(answered.status?.serverVersion, 'v9.9.9-test')
-    assert.deepEqual(answered.status?.plugins, [
+    const stores = answered.status?.plugins?.filter(({ kind }) => kind === 'ObjectStore')
+    assert.deepEqual(stores, [
       { name: 'velero.io/aws', kind: 'ObjectStore' },
       { name: 'velero.io/filesystem', kind: 'ObjectStore' },
     ])
+    assert.ok(
+      answered.status?.plugins?.some(
+        ({ kind, name }) => kind === 'RestoreItemAction' && name === 'velero.io/pod',
+      ),
+    )
     assert.ok(Math.abs(Date.parse(answered.status?.processedTimestamp ?? '') - Date.now()) < 60_000)
   })
 
@@ -129,17 +135,25 @@ describe('a server that comes and goes', { skip: given.skip }, () => {
     await new Promise<void>(resolve => hanging.listen(0, '127.0.0.1', resolve))
     const asked = once(hanging, 'request')
     const s3Url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`
-    const config = {
-      s3Url,
-      region: 'us-east-1',
-      s3ForcePathStyle: 'true',
-      credentialsFile: path.join(folder, 'cloud'),
-    }
-    await writeFile(
-      config.credentialsFile,
-      '[default]\naws_access_key_id = id\naws_secret_access_key = secret\n',
-    )
-    await locations.create('hanging', { provider: 'aws', objectStorage: { bucket: 'bucket' }, config })
+    const config = { s3Url, region: 'us-east-1', s3ForcePathStyle: 'true' }
+    const cloud = '[default]\naws_access_key_id = id\naws_secret_access_key = secret\n'
+    const secret = [
+      'create',
+      'secret',
+      'generic',
+      'hanging',
+      `--from-literal=cloud=${cloud}`,
+      '-n',
+      namespace,
+    ]
+    await given.cluster.kubectl(secret)
+    const credential = { name: 'hanging', key: 'cloud' }
+    await locations.create('hanging', {
+      provider: 'aws',
+      objectStorage: { bucket: 'bucket' },
+      config,
+      credential,
+    })
     await asked
     assert.equal(await server?.stop(), 0)
     await locations.delete('hanging')

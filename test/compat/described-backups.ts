@@ -335,7 +335,8 @@ function podVolumeBackups(namespace: string): object[] {
     kind: 'PodVolumeBackup',
     metadata: { name: `completed-${at}`, namespace, labels: { 'velero.io/backup-name': 'completed' } },
     spec: {
-      node: 'node',
+      // The server ends what is on a node that is gone.
+      node: '',
       pod: { kind: 'Pod', namespace: 'shop', name: at % 2 === 0 ? 'web' : 'db' },
       volume: `volume-${9 - at}`,
       backupStorageLocation: 'files',

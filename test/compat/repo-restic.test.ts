@@ -144,6 +144,27 @@ describe('the restic uploader provider', () => {
     assert.deepEqual(await digestOf(target), await digestOf(source))
   })
 
+  it('writes files with holes where its version can, and else without them', async () => {
+    const { repo, source, repository, uploader } = await given('sparse')
+    await repository.initRepo(repo)
+    const { snapshotId } = await uploader.runBackup({ path: source })
+    const target = path.join(root, 'sparse/target')
+    await mkdir(target)
+    const uploaderConfig = { writeSparseFiles: true }
+    assert.ok((await uploader.runRestore({ snapshotId, path: target, uploaderConfig })).bytes > 0)
+    assert.deepEqual(await digestOf(target), await digestOf(source))
+  })
+
+  it('says what it could not write', async () => {
+    const { repo, source, repository, uploader } = await given('unwritable')
+    await repository.initRepo(repo)
+    const { snapshotId } = await uploader.runBackup({ path: source })
+    const target = path.join(root, 'unwritable/target')
+    await mkdir(path.join(target, 'big'), { recursive: true })
+    const run = uploader.runRestore({ snapshotId, path: target })
+    await assert.rejects(run, { code: 'TOOL_FAILED', message: /the first of them \/big: .*is a directory/ })
+  })
+
   it('adds next to nothing when nothing has changed since the parent', async () => {
     const { repo, source, repository, uploader } = await given('parent')
     await repository.initRepo(repo)

@@ -10,7 +10,7 @@ import { BackupBucket } from '../cluster/backup-bucket.ts'
 import { Backups, createLocation } from '../cluster/backups.ts'
 import { lateenFor } from '../cluster/cli-runner.ts'
 import { configMap, handsOn } from '../cluster/restore-harness.ts'
-import { prepareCluster } from '../cluster/storage-location-harness.ts'
+import { Locations, prepareCluster } from '../cluster/storage-location-harness.ts'
 import { veleroMissing } from './backup-pair.ts'
 
 const missing = await veleroMissing()
@@ -28,6 +28,7 @@ async function takeBackup(name: string): Promise<void> {
   })
   await createLocation({ cluster, client, namespace }, { prefix: namespace })
   await using _server = await startVeleroServer({ cluster, namespace })
+  await new Locations(client, namespace).available('default')
   const { status } = await new Backups(client, namespace).take(name, { includedNamespaces: [data] })
   assert.equal(status?.phase, 'Completed')
 }

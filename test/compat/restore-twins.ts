@@ -159,7 +159,7 @@ async function restore({ client, bucket }: Place, name: string, spec: RestoreSpe
 }
 
 /** Velero reads the image of its own pods from this one when it restores. */
-const deploymentOfServer = {
+export const deploymentOfServer = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name: 'velero', namespace: serverNamespace },

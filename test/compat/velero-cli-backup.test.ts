@@ -32,7 +32,10 @@ describe('velero and lateen show backups', { skip, concurrency: false }, () => {
 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
-    server = await both.startPlace(namespace, ['backup', 'backup-queue', 'backup-finalizer'])
+    server = await both.startPlace(namespace, [
+      ...['backup', 'backup-queue', 'backup-operations', 'backup-finalizer'],
+      ...['backup-deletion', 'backup-sync', 'gc'],
+    ])
     await writeDescribedFiles(path.join(folder, namespace))
     const apply = (objects: object) =>
       given.cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(objects) })
@@ -268,7 +271,7 @@ describe('velero and lateen read a backup that our server took', { skip, concurr
 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
-    server = await both.startPlace(live)
+    server = await both.startPlace(live, ['backup-deletion'])
   })
   after(async () => {
     await server[Symbol.asyncDispose]()

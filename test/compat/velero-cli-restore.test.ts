@@ -31,7 +31,8 @@ describe('velero and lateen show restores', { skip, concurrency: false }, () => 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
     server = await both.startPlace(namespace, [
-      ...['backup', 'backup-queue', 'backup-finalizer', 'restore', 'restore-finalizer'],
+      ...['backup', 'backup-queue', 'backup-finalizer'],
+      ...['restore', 'restore-operations', 'restore-finalizer'],
     ])
     await writeRestoreFiles(path.join(folder, namespace))
     await apply(describedRestoreObjects(namespace))

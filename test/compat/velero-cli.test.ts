@@ -221,7 +221,7 @@ interface Printed {
 }
 
 describe('lateen install --dry-run', { skip }, () => {
-  /** What both print, without definitions (compared elsewhere), empty fields, and the two differences there must be. */
+  /** What both print, without definitions (compared elsewhere), empty fields, and the differences there must be. */
   async function printed(program: 'lateen' | 'velero', flags: readonly string[]): Promise<Printed[]> {
     const { items } = parse(await run(program, ['install', '--dry-run', '-o', 'yaml', ...flags])) as {
       items: Printed[]
@@ -232,11 +232,41 @@ describe('lateen install --dry-run', { skip }, () => {
       if (spec?.template === undefined) continue
       delete spec.template.metadata.creationTimestamp
       const [container] = spec.template.spec.containers
-      delete container.command
       // Velero passes `--features=` on when there are none.
       container.args = container.args.filter((arg: string) => arg !== '--features=')
+      if (program === 'lateen') withoutAdditions(metadata, spec.template.spec)
     }
     return rest
+  }
+
+  /** Takes off what confines our pods, and tells more about them, than Velero's. Fails when something of it is missing. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  function withoutAdditions(metadata: any, pod: any): void {
+    const [container] = pod.containers
+    if (container.name === 'node-agent-windows') return
+    const take = (list: { name: string }[], name: string) => {
+      const index = list.findIndex(each => each.name === name)
+      assert.notEqual(index, -1, name)
+      list.splice(index, 1)
+    }
+    take(pod.volumes, 'tmp')
+    take(container.volumeMounts, 'tmp')
+    take(container.env, 'HOME')
+    take(container.env, 'TMPDIR')
+    assert.deepEqual(pod.securityContext.seccompProfile, { type: 'RuntimeDefault' })
+    delete pod.securityContext.seccompProfile
+    assert.equal(container.securityContext.readOnlyRootFilesystem, true)
+    if (container.name === 'velero') {
+      assert.equal(metadata.labels['velero.io/uploader-type'], 'kopia')
+      delete metadata.labels['velero.io/uploader-type']
+      delete pod.securityContext
+      delete container.securityContext
+      assert.ok(container.readinessProbe)
+      delete container.readinessProbe
+    } else {
+      delete container.securityContext.readOnlyRootFilesystem
+      delete container.securityContext.allowPrivilegeEscalation
+    }
   }
 
   const secret = `--secret-file=${path.join(folder, 'secret')}`

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { afterEach, before, describe, it } from 'node:test'
+import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { setFaults } from '../csi-driver/faults.ts'
+import type { Results } from './backup-bucket.ts'
+import {
+  foreignVolume,
+  refuseRetain,
+  snapshotClassManifest,
+  storageClassManifest,
+} from './csi-fault-objects.ts'
+import { claimManifest, createCsiPod, csiScene, ownLabel } from './csi-scene.ts'
+
+const given = await givenCluster({ node: true, s3: true, csi: true, own: true })
+const shop = 'csi-faults-shop'
+/** The driver gets little time. */
+const hasty = ['--csi-snapshot-timeout=2s', '--item-operation-timeout=3s']
+
+interface Snapshot {
+  metadata: { name: string }
+  status?: { boundVolumeSnapshotContentName?: string }
+}
+
+describe('snapshots that something goes wrong with', { skip: given.skip, concurrency: false }, async () => {
+  const scene = await csiScene(given, { namespace: 'csi-faults' })
+  /** The snapshot of a user. */
+  let own: string[]
+  const kubectl = (...args: Parameters<typeof given.cluster.kubectl>) => given.cluster.kubectl(...args)
+  const apply = (...items: object[]) =>
+    kubectl(['apply', '-f', '-'], { stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) })
+  const faults = (some: Parameters<typeof setFaults>[1]) => setFaults(given.cluster.csi.stateFolder, some)
+  const backUp = (name: string, ...flags: string[]) =>
+    scene.backUp(name, `--include-namespaces=${shop}`, ...flags)
+
+  before(async () => {
+    const pod = await createCsiPod(given.cluster, { namespace: shop, claims: { data: {} } })
+    await pod.run('echo one > /data/one')
+    await apply({
+      apiVersion: 'snapshot.storage.k8s.io/v1',
+      kind: 'VolumeSnapshot',
+      metadata: { name: 'own', namespace: shop, labels: { [ownLabel]: 'yes' } },
+      spec: {
+        volumeSnapshotClassName: given.cluster.csi.snapshotClass,
+        source: { persistentVolumeClaimName: 'data' },
+      },
+    })
+    const ready = '--for=jsonpath={.status.readyToUse}=true'
+    await kubectl(['-n', shop, 'wait', ready, 'volumesnapshot/own', '--timeout=60s'])
+    own = await scene.driverSnapshots()
+  })
+
+  afterEach(() => faults({}))
+
+  async function told(backup: string): Promise<{ errors: string; warnings: string }> {
+    const { errors, warnings } = (await scene.bucket.readJson(backup, '-results.gz')) as Results
+    return { errors: JSON.stringify(errors), warnings: JSON.stringify(warnings) }
+  }
+
+  /** Waits until the snapshot of a backup is there and so, and returns what was found. */
+  function snapshotHas(backup: string, find: (snapshot: Snapshot) => string | undefined): Promise<string> {
+    const list = ['-n', shop, 'get', 'volumesnapshots', '-l', `velero.io/backup-name=${backup}`, '-o', 'json']
+    let items: Snapshot[] = []
+    const ask = async () => {
+      items = JSON.parse(await kubectl(list)).items
+      return items.map(find).find(Boolean)
+    }
+    const failure = () => new Error(`the snapshot of ${backup} is not so: ${JSON.stringify(items)}`)
+    return waitUntil(ask, { timeoutMs: 60_000, failure })
+  }
+
+  const contentOf = (backup: string) =>
+    snapshotHas(backup, ({ status }) => status?.boundVolumeSnapshotContentName)
+
+  async function phaseOf(name: string): Promise<string> {
+    return waitUntil(
+      async () => {
+        const { status } = JSON.parse(await scene.succeed('backup', 'get', name, '-o', 'json'))
+        return /^(Completed|PartiallyFailed|Failed)$/.test(status?.phase) && (status.phase as string)
+      },
+      { timeoutMs: 120_000, failure: () => new Error(`the backup ${name} does not end`) },
+    )
+  }
+
+  it('are told of when no class is there for their driver, or two are the default, and the others are taken', async () => {
+    const odd = 'csi-faults-odd'
+    const isDefault = { 'snapshot.storage.kubernetes.io/is-default-class': 'true' }
+    await apply(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: odd } },
+      storageClassManifest('none.example'),
+      storageClassManifest('twins.example'),
+      snapshotClassManifest('castor', 'twins.example', isDefault),
+      snapshotClassManifest('pollux', 'twins.example', isDefault),
+      ...foreignVolume(odd, 'none', 'none.example'),
+      ...foreignVolume(odd, 'twins', 'twins.example'),
+      claimManifest(odd, 'unbound', { class: 'nowhere' }),
+      claimManifest(odd, 'waiting', { class: given.cluster.csi.waitingStorageClass }),
+    )
+    const user = await createCsiPod(given.cluster, { namespace: odd, name: 'user', claims: { used: {} } })
+    await user.run('echo used > /used/file')
+    await kubectl([
+      ...['-n', odd, 'wait', '--for=jsonpath={.status.phase}=Bound', 'pvc/none', 'pvc/twins'],
+      '--timeout=60s',
+    ])
+    const { status } = await scene.backUp('odd', `--include-namespaces=${odd}`)
+    assert.equal(status?.phase, 'PartiallyFailed')
+    const { errors } = await told('odd')
+    assert.match(errors, /none\.example/)
+    assert.match(errors, /castor/)
+    assert.match(errors, /pollux/)
+    assert.doesNotMatch(errors, /unbound|waiting|used/)
+    assert.equal((await scene.snapshotsNeeded()).length, own.length + 1)
+    await scene.nothingIsLeft()
+    const paths = await scene.bucket.paths('odd')
+    for (const claim of ['unbound', 'waiting', 'used']) {
+      assert.ok(paths.includes(`resources/persistentvolumeclaims/namespaces/${odd}/${claim}.json`), claim)
+    }
+    await scene.deleteBackups('odd')
+    await kubectl(['delete', 'namespace', odd, '--wait=false'])
+    await kubectl(['delete', 'pv', 'none', 'twins', '--wait=false'])
+    await scene.nothingIsLeft()
+  })
+
+  it('fail with the words of the driver when it has told nothing else in time', async () => {
+    const error = { code: 'INTERNAL', message: 'the array is on fire' } as const
+    await faults({ calls: [{ method: 'CreateSnapshot', error }] })
+    const { status } = await backUp('burnt', ...hasty)
+    assert.equal(status?.phase, 'PartiallyFailed')
+    assert.match((await told('burnt')).errors, /the array is on fire/)
+    await faults({})
+    await scene.nothingIsLeft()
+  })
+
+  it('fail when they are never ready to use, or somebody deletes their content in the middle', async () => {
+    await faults({ snapshotsReady: 'never' })
+    await scene.succeed('backup', 'create', 'torn', `--include-namespaces=${shop}`)
+    const content = await contentOf('torn')
+    await kubectl(['delete', 'volumesnapshotcontent', content, '--wait=false'])
+    const { status } = await backUp('unready', ...hasty)
+    assert.equal(status?.phase, 'PartiallyFailed')
+    assert.equal(await phaseOf('torn'), 'PartiallyFailed')
+    assert.match((await told('torn')).errors, new RegExp(`${content} was deleted`))
+    await faults({})
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  it('are taken although the snapshot controller dies in the middle', async () => {
+    await faults({ snapshotsReady: { afterMs: 3000 } })
+    await scene.succeed('backup', 'create', 'restarted', `--include-namespaces=${shop}`)
+    await snapshotHas('restarted', ({ metadata }) => metadata.name)
+    await given.cluster.kill('snapshot-controller')
+    await given.cluster.start('snapshot-controller')
+    assert.equal(await phaseOf('restarted'), 'Completed')
+    await faults({})
+    await scene.nothingIsLeft()
+    assert.equal((await scene.driverSnapshots()).length, own.length + 1)
+  })
+
+  it('fail while the driver is gone, and are deleted when it is back', async () => {
+    await given.cluster.kill('csi-driver')
+    const [{ status }] = await Promise.all([
+      backUp('driverless', ...hasty),
+      deletionWaits('restarted', /did not look at the snapshot/),
+    ])
+    assert.equal(status?.phase, 'PartiallyFailed')
+    await given.cluster.start('csi-driver')
+    await deleted('restarted')
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  /** Has a backup deleted, with little patience, and waits until it is told why that takes longer. */
+  async function deletionWaits(backup: string, says: RegExp): Promise<void> {
+    const annotate = ['-n', scene.namespace, 'annotate', `backup/${backup}`, '--overwrite']
+    await kubectl([...annotate, 'velero.io/resource-timeout=2s'])
+    await scene.succeed('backup', 'delete', backup, '--confirm')
+    let last = ''
+    const requests = ['-n', scene.namespace, 'get', 'deletebackuprequests', '-o', 'json']
+    const isTold = async () => {
+      const { items } = JSON.parse(await kubectl(requests))
+      last = JSON.stringify(items.map(({ status }: { status?: object }) => status))
+      return says.test(last)
+    }
+    const failure = () => new Error(`not told: ${says}, but ${last}`)
+    await waitUntil(isTold, { timeoutMs: 60_000, everyMs: 300, failure })
+  }
+
+  async function deleted(backup: string): Promise<void> {
+    await kubectl(['-n', scene.namespace, 'wait', '--for=delete', `backup/${backup}`, '--timeout=120s'])
+  }
+
+  it('stay with their backup as long as the storage does not delete them', async () => {
+    await backUp('kept')
+    const error = { code: 'INTERNAL', message: 'the array is asleep' } as const
+    await faults({ calls: [{ method: 'DeleteSnapshot', error }] })
+    await deletionWaits('kept', /did not delete the snapshot/)
+    assert.equal((await scene.driverSnapshots()).length, own.length + 1)
+    await faults({})
+    await deleted('kept')
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  it('keep their objects as long as nobody may tell that they are to be kept', async () => {
+    await using refusal = await refuseRetain(given.cluster)
+    const { status } = await backUp('refused')
+    assert.match(status?.phase ?? '', /^(Completed|PartiallyFailed)$/)
+    assert.match((await told('refused')).warnings, /nothing is kept here/)
+    const content = await contentOf('refused')
+    assert.equal((await scene.driverSnapshots()).length, own.length + 1)
+    const { stdout } = await scene.lateen('doctor')
+    assert.match(stdout, new RegExp(content))
+    await refusal[Symbol.asyncDispose]()
+    await scene.deleteBackups('refused')
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  it('of users are not touched by any of it', async () => {
+    assert.equal(own.length, 1)
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+})

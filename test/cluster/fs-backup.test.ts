@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { createFilesPod, type FilesPod, fsScene } from './fs-scene.ts'
+
+const given = await givenCluster({ node: true, s3: true })
+const shop = 'fs-backup-shop'
+
+/** Fills two volumes with files of all sorts. */
+const fill = [
+  'mkdir -p /data/deep/er /data/odd',
+  'echo one > /data/one; echo two > /data/deep/er/two; ln -s ../one /data/deep/link; ln /data/one /data/hard',
+  'chmod 640 /data/one; chown 1000:2000 /data/deep; touch "/data/odd/ein Name mit Umläuten ü" /data/odd/-dash',
+  'dd if=/dev/urandom of=/data/random bs=1M count=8 2>/dev/null',
+  'dd if=/dev/zero of=/data/hole bs=1 count=1 seek=10485760 2>/dev/null',
+  'echo cached > /cache/file',
+].join('; ')
+
+describe('the files in the volumes of a pod', { skip: given.skip, concurrency: false }, async () => {
+  const scene = await fsScene(given, { namespace: 'fs-backup' })
+  let pod: FilesPod
+
+  before(async () => {
+    const volumes = { data: { emptyDir: {} }, cache: { emptyDir: {} }, empty: { emptyDir: {} } }
+    pod = await createFilesPod(given.cluster, { namespace: shop, volumes })
+    await pod.run(fill)
+  })
+
+  after(() => given.cluster.kubectl(['delete', 'namespace', shop, '--wait=false', '--ignore-not-found']))
+
+  const create = (name: string) => [
+    ...['backup', 'create', name, `--include-namespaces=${shop}`, '--default-volumes-to-fs-backup'],
+  ]
+
+  /** Waits until a mover of the backup is on its way. */
+  async function moving(backup: string): Promise<void> {
+    await waitUntil(
+      async () =>
+        (await scene.podVolumeBackups(backup)).some(({ status }) =>
+          /Accepted|Prepared|InProgress/.test(status?.phase ?? ''),
+        ),
+      { timeoutMs: 60_000, failure: () => new Error('no PodVolumeBackup moves') },
+    )
+  }
+
+  it('are backed up from the live pod', async () => {
+    await scene.succeed(...create('files'), '--wait')
+    const described = await scene.succeed('backup', 'describe', 'files', '--details')
+    assert.match(described, /Phase:\s+Completed/, described)
+    const items = await scene.podVolumeBackups()
+    const phases = Object.fromEntries(items.map(({ spec, status }) => [spec.volume, status?.phase]))
+    assert.deepEqual(phases, { data: 'Completed', cache: 'Completed', empty: 'Completed' })
+    const empty = items.find(({ spec }) => spec.volume === 'empty')
+    assert.equal(empty?.status?.message, 'volume was empty so no snapshot was taken')
+    assert.deepEqual(await scene.moverPods(), [])
+  })
+
+  it('are there again before the pod starts', async () => {
+    const before = await pod.tree('/data')
+    await given.cluster.kubectl(['delete', 'namespace', shop, '--timeout=120s'])
+    await scene.succeed('restore', 'create', 'files', '--from-backup=files', '--wait')
+    const described = await scene.succeed('restore', 'describe', 'files', '--details')
+    assert.match(described, /Phase:\s+Completed/, described)
+    await pod.ready()
+    assert.equal(await pod.tree('/data'), before)
+    assert.equal(await pod.run('cat /cache/file'), 'cached\n')
+  })
+
+  it('are in snapshots that kopia lists and verifies', async t => {
+    const repository = await scene.kopia(t, shop)
+    const snapshots = await repository.json<{ source: { path: string } }[]>(['snapshot', 'list', '--all'])
+    const volumes = ['data', 'cache'].map(name => `snapshot-pod-volume/kopia/${shop}/writer/${name}`)
+    assert.deepEqual(new Set(snapshots.map(({ source }) => source.path)), new Set(volumes))
+    await repository.verify()
+  })
+
+  it('are backed up although the node agent is killed in the middle', async () => {
+    await pod.run('dd if=/dev/urandom of=/data/more bs=1M count=64 2>/dev/null')
+    const backup = scene.lateen(...create('killed'), '--wait')
+    await moving('killed')
+    const agent = ['-n', scene.namespace, 'delete', 'pod', '-l', 'name=node-agent', '--grace-period=0']
+    await given.cluster.kubectl([...agent, '--force'])
+    const { status, stdout } = await backup
+    assert.equal(status, 0, stdout)
+  })
+
+  it('are stopped being backed up when the backup is cancelled', async () => {
+    await pod.run('dd if=/dev/urandom of=/data/more bs=1M count=128 2>/dev/null')
+    await scene.succeed(...create('cancelled'))
+    await moving('cancelled')
+    await scene.succeed('backup', 'cancel', 'cancelled', '--confirm')
+    await scene.settled()
+  })
+
+  it('are forgotten with their backups', async t => {
+    for (const name of ['files', 'killed', 'cancelled']) {
+      await scene.succeed('backup', 'delete', name, '--confirm', '--wait')
+    }
+    const repository = await scene.kopia(t, shop)
+    assert.deepEqual(await repository.json(['snapshot', 'list', '--all']), [])
+  })
+})
