@@ -18,19 +18,23 @@ export interface Contender {
   name: string
   /** Where its objects live. */
   namespace: string
-  start(cluster: Cluster): Promise<RunningContender>
+  start(cluster: Pick<Cluster, 'kubeconfigPath' | 's3'>): Promise<RunningContender>
 }
 
-/** Velero with these flags. */
-export function velero(name: string, flags: readonly string[]): Contender {
+/** Velero with these flags, and with these plugins beside the one for S3. */
+export function velero(name: string, flags: readonly string[], plugins: readonly string[] = []): Contender {
   const namespace = 'velero-server'
-  return { name, namespace, start: cluster => startVeleroServer({ cluster, namespace, flags }) }
+  return { name, namespace, start: cluster => startVeleroServer({ cluster, namespace, flags, plugins }) }
 }
 
-/** Lateen as it is shipped. */
-export function lateen(folder: string, entry: string): Contender {
+/** Lateen as it is shipped, with these flags beyond those that it needs here. */
+export function lateen(
+  folder: string,
+  entry: string,
+  { name = 'Lateen', flags = [] }: { name?: string; flags?: readonly string[] } = {},
+): Contender {
   const namespace = 'lateen-server'
-  return { name: 'Lateen', namespace, start: cluster => startLateen(cluster, { folder, entry, namespace }) }
+  return { name, namespace, start: cluster => startLateen(cluster, { folder, entry, namespace, flags }) }
 }
 
 /** Lateen as it is shipped, and Velero as it is installed and as people tune it. */
@@ -47,15 +51,17 @@ export function contenders(folder: string, entry: string) {
 }
 
 async function startLateen(
-  { kubeconfigPath, s3 }: Cluster,
-  { folder, entry, namespace }: { folder: string; entry: string; namespace: string },
+  { kubeconfigPath, s3 }: Pick<Cluster, 'kubeconfigPath' | 's3'>,
+  given: { folder: string; entry: string; namespace: string; flags: readonly string[] },
 ): Promise<RunningContender> {
+  const { folder, entry, namespace, flags } = given
   const credentials = path.join(folder, 'credentials')
   const keys = `aws_access_key_id = ${s3.accessKeyId}\naws_secret_access_key = ${s3.secretAccessKey}\n`
   await writeFile(credentials, `[default]\n${keys}`)
   const scratch = path.join(folder, 'scratch')
   await mkdir(scratch, { recursive: true })
-  const command = [entry, 'server', '--namespace', namespace, '--metrics-address=', '--log-format=json']
+  const usual = ['--namespace', namespace, '--metrics-address=', '--log-format=json']
+  const command = [entry, 'server', ...usual, ...flags]
   const child = spawn(process.execPath, command, {
     env: {
       ...littleMemory,

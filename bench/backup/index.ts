@@ -1,15 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { allKinds, type Backup, BackupKind, BackupStorageLocationKind, crdFor } from '@lateen/api'
+import { type Backup, BackupKind } from '@lateen/api'
 import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import { bundleLateen } from '../../tools/bundle/bundle.ts'
 import { type Cluster, startCluster } from '../../tools/cluster/cluster.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import type { BenchContext } from '../run.ts'
 import { type Contender, contenders } from './contenders.ts'
 import { countRequests, requestsBetween } from './count-requests.ts'
 import { benchNamespaces, makeObjects, makeUsualObjects, usualCounts } from './make-objects.ts'
+import { available, prepareLocations } from './prepare-locations.ts'
 import { type MemoryPeak, watchMemory } from './watch-memory.ts'
 
 const rounds = 3
@@ -44,7 +44,7 @@ export async function bench(context: BenchContext): Promise<void> {
     const { entry } = await bundleLateen(path.join(folder, 'bundle'))
     const run: Bench = { context, cluster, client, count: 0 }
     const { ours, theirs, tuned } = contenders(folder, path.join(folder, 'bundle', entry))
-    await prepare(run, [ours, theirs])
+    await prepareLocations(run, [ours, theirs])
     context.progress('making objects')
     await makeUsualObjects(cluster, client)
     const usual = await benchUsual(run, [ours, theirs, tuned])
@@ -53,31 +53,6 @@ export async function bench(context: BenchContext): Promise<void> {
     await noteHow(run)
   } finally {
     await rm(folder, { recursive: true, force: true })
-  }
-}
-
-async function prepare({ cluster, client }: Bench, servers: readonly Contender[]): Promise<void> {
-  const items = allKinds.map(crdFor)
-  const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin })
-  await cluster.kubectl([
-    ...['wait', '--for=condition=Established', '--timeout=60s'],
-    ...items.map(({ metadata }) => `crd/${metadata.name}`),
-  ])
-  const { bucket, region, endpoint } = cluster.s3
-  for (const { namespace } of servers) {
-    await cluster.kubectl(['create', 'namespace', namespace])
-    await client.resource(BackupStorageLocationKind, namespace).create({
-      apiVersion: 'velero.io/v1',
-      kind: 'BackupStorageLocation',
-      metadata: { name: 'default', namespace },
-      spec: {
-        provider: 'aws',
-        default: true,
-        objectStorage: { bucket, prefix: namespace },
-        config: { region, s3ForcePathStyle: 'true', s3Url: endpoint },
-      },
-    })
   }
 }
 
@@ -186,15 +161,6 @@ async function watchUntilEnded(
     if (event.type !== 'BOOKMARK' && terminal.includes(event.object.status?.phase ?? '')) return event.object
   }
   throw new Error('the watch ended')
-}
-
-/** A location counts again only when the server that runs now has looked at it. */
-async function available(client: KubeClient, namespace: string): Promise<void> {
-  const locations = client.resource(BackupStorageLocationKind, namespace)
-  await waitUntil(async () => (await locations.get('default')).status?.phase === 'Available', {
-    timeoutMs: 120_000,
-    failure: () => new Error(`the location of ${namespace} is not Available`),
-  })
 }
 
 interface Comparison {

@@ -1,18 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { KubeObject, ResourceType } from '@lateen/kube'
+import { builtInKind, type KubeObject } from '@lateen/kube'
 
 /** What the bench creates and lists. */
 export interface BenchConfigMap extends KubeObject {
   data: Record<string, string>
 }
 
-export const ConfigMapKind: ResourceType<BenchConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+export const ConfigMapKind = builtInKind<BenchConfigMap>('ConfigMap')
 
 /** Requests at the same time, and connections. */
 export const concurrency = 32

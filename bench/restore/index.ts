@@ -78,7 +78,7 @@ async function benchAll(run: Bench, servers: Servers): Promise<void> {
   const { context, cluster, client } = run
   const { flags: given } = context
   const size = given.has('--full') ? sizes.full : given.has('--small') ? sizes.small : sizes.usual
-  await prepareServers(cluster, client, Object.values(servers))
+  await prepareServers({ cluster, client }, Object.values(servers))
   context.progress('making objects')
   await makeUsualObjects(cluster, client, size.counts)
   const others = [servers.theirs]

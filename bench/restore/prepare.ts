@@ -1,38 +1,25 @@
-import { allKinds, type Backup, BackupKind, BackupStorageLocationKind, crdFor } from '@lateen/api'
+import { type Backup, BackupKind, BackupStorageLocationKind } from '@lateen/api'
 import type { KubeClient } from '@lateen/kube'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import type { Contender } from '../backup/contenders.ts'
 import { benchNamespaces } from '../backup/make-objects.ts'
+import { createLocation, installKinds } from '../backup/prepare-locations.ts'
 
-/** Installs the kinds, and gives every server a namespace with a location; all locations are one place in the bucket. */
+/**
+ * Installs the kinds, and gives every server a namespace with a location. All locations are one place in the bucket unless `prefixOf`
+ * says otherwise.
+ */
 export async function prepareServers(
-  cluster: Cluster,
-  client: KubeClient,
+  { cluster, client }: { cluster: Cluster; client: KubeClient },
   servers: readonly Contender[],
+  prefixOf: (namespace: string) => string = () => 'bench',
 ): Promise<void> {
-  const items = allKinds.map(crdFor)
-  const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin })
-  await cluster.kubectl([
-    ...['wait', '--for=condition=Established', '--timeout=60s'],
-    ...items.map(({ metadata }) => `crd/${metadata.name}`),
-  ])
-  const { bucket, region, endpoint } = cluster.s3
+  await installKinds(cluster)
   for (const namespace of new Set(servers.map(server => server.namespace))) {
     await cluster.kubectl(['create', 'namespace', namespace])
     await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(deploymentIn(namespace)) })
-    await client.resource(BackupStorageLocationKind, namespace).create({
-      apiVersion: 'velero.io/v1',
-      kind: 'BackupStorageLocation',
-      metadata: { name: 'default', namespace },
-      spec: {
-        provider: 'aws',
-        default: true,
-        objectStorage: { bucket, prefix: 'bench' },
-        config: { region, s3ForcePathStyle: 'true', s3Url: endpoint },
-      },
-    })
+    await createLocation({ cluster, client }, { namespace, prefix: prefixOf(namespace) })
   }
 }
 
