@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { KubeObject } from '@lateen/kube'
 import { claimSnapshotName } from '../../packages/server/src/csi/claim-snapshot-name.ts'
@@ -90,13 +88,6 @@ describe('a backup with CSI snapshots', { skip: given.skip, concurrency: false }
     given.cluster.kubectl(['apply', '-f', '-'], {
       stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
     })
-  /** What a file says in a snapshot that the driver has. */
-  async function inSnapshot(handle: string, file: string): Promise<string> {
-    const folder = path.join(given.cluster.csi.stateFolder, 'snapshots', handle)
-    const names = await readdir(folder, { recursive: true })
-    const found = names.find(name => path.basename(name) === file)
-    return found === undefined ? '' : await readFile(path.join(folder, found), 'utf8')
-  }
   let pod: CsiPod
   const results = async (backup: string) => JSON.stringify(await scene.bucket.readJson(backup, '-results.gz'))
 
@@ -153,7 +144,7 @@ describe('a backup with CSI snapshots', { skip: given.skip, concurrency: false }
     await scene.nothingIsLeft()
     assert.equal((await scene.driverSnapshots()).length, 3)
     const files = told.find((_, at) => infos[at]?.pvcName === 'files')
-    assert.equal(await inSnapshot(files?.snapshotHandle ?? '', 'log'), 'frozen\n')
+    assert.equal(await scene.inSnapshot(files?.snapshotHandle ?? '', 'log'), 'frozen\n')
     assert.equal(await pod.run('cat /files/log'), 'frozen\nthawed\n')
     await given.cluster.kubectl(['-n', data, 'get', 'volumesnapshot', ofUser])
   })

@@ -145,6 +145,26 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
     assert.deepEqual(await scene.driverSnapshots(), own)
   })
 
+  it('are of the moment between the hooks, however long the driver takes to begin', async () => {
+    const namespace = 'csi-faults-frozen'
+    const frozen = await createCsiPod(given.cluster, {
+      namespace,
+      claims: { data: {} },
+      annotations: {
+        'pre.hook.backup.velero.io/command': '["sh", "-c", "echo frozen >> /data/log"]',
+        'post.hook.backup.velero.io/command': '["sh", "-c", "echo thawed >> /data/log"]',
+      },
+    })
+    await faults({ calls: [{ method: 'CreateSnapshot', delayMs: 4000 }] })
+    const { status } = await scene.backUp('frozen', `--include-namespaces=${namespace}`)
+    assert.equal(status?.phase, 'Completed')
+    const [handle = ''] = (await scene.driverSnapshots()).filter(each => !own.includes(each))
+    assert.equal(await scene.inSnapshot(handle, 'log'), 'frozen\n')
+    assert.equal(await frozen.run('cat /data/log'), 'frozen\nthawed\n')
+    await scene.deleteBackups('frozen')
+    await kubectl(['delete', 'namespace', namespace, '--wait=false'])
+  })
+
   it('are taken although the snapshot controller dies in the middle', async () => {
     await faults({ snapshotsReady: { afterMs: 3000 } })
     await scene.succeed('backup', 'create', 'restarted', `--include-namespaces=${shop}`)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { after, before } from 'node:test'
 import type { Backup, DataDownload, DataUpload, Restore } from '@lateen/api'
 import { builtInKind, createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
@@ -31,6 +33,8 @@ export interface CsiScene extends FsScene {
   leftovers(): Promise<string[]>
   /** The handles of the file's snapshots that the driver has now. */
   driverSnapshots(): Promise<string[]>
+  /** What a file says in a snapshot that the driver has; empty when the file is not in it. */
+  inSnapshot(handle: string, file: string): Promise<string>
   /** The handles that the backups in the bucket need to be restored, and those of the test's own snapshots. */
   snapshotsNeeded(): Promise<string[]>
   /** Waits until nothing is left over, and the driver has the snapshots that are needed and no other. */
@@ -80,6 +84,13 @@ export async function csiScene(given: Given, options: FsSceneOptions): Promise<C
     )
     for (const handle of ours) handles.add(handle)
     return ours.sort()
+  }
+
+  async function inSnapshot(handle: string, file: string): Promise<string> {
+    const folder = path.join(given.cluster.csi.stateFolder, 'snapshots', handle)
+    const names = await readdir(folder, { recursive: true })
+    const found = names.find(name => path.basename(name) === file)
+    return found === undefined ? '' : await readFile(path.join(folder, found), 'utf8')
   }
 
   const inArchive = handlesInArchives(() => bucket)
@@ -134,6 +145,7 @@ export async function csiScene(given: Given, options: FsSceneOptions): Promise<C
     },
     leftovers,
     driverSnapshots,
+    inSnapshot,
     snapshotsNeeded,
     async nothingIsLeft() {
       let last: unknown
