@@ -130,7 +130,7 @@ describe('the backup engine', { skip: given.skip }, () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: JSON.stringify(list) })
-    await given.cluster.kubectl(['wait', '--for=condition=Established', 'crd/sails.engine.lateen.dev'])
+    await given.cluster.kubectl(['wait', '--for=condition=Established'])
     const sail = `{"apiVersion":"engine.lateen.dev/v1","kind":"Sail","metadata":{"name":"jib","namespace":"${namespace}"},"area":${hugeNumber}}`
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: sail })
     await given.cluster.kubectl(['delete', 'configmap', 'ending', '-n', namespace, '--wait=false'])
