@@ -130,7 +130,7 @@ describe('the backup engine', { skip: given.skip }, () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: JSON.stringify(list) })
-    await given.cluster.kubectl(['wait', '--for=condition=Established'])
+    await given.cluster.kubectl(['wait', '--for=condition=Established', 'crd/sails.engine.lateen.dev'])
     const sail = `{"apiVersion":"engine.lateen.dev/v1","kind":"Sail","metadata":{"name":"jib","namespace":"${namespace}"},"area":${hugeNumber}}`
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: sail })
     await given.cluster.kubectl(['delete', 'configmap', 'ending', '-n', namespace, '--wait=false'])
@@ -150,7 +150,7 @@ describe('the backup engine', { skip: given.skip }, () => {
       '-p',
       patch,
     ])
-    const cluster = ['pv/engine-data', 'pv/engine-shared', 'crd/sails.engine.lateen.dev']
+    const cluster = ['pv/engine-data', 'pv/engine-shared']
     const rights = [
       'priorityclass/engine-high',
       'clusterrole/engine:sailor',

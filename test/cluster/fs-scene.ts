@@ -40,6 +40,12 @@ export interface FsScene {
 }
 
 /**
+ * Installations that share a node ask for little of it. Four servers with the usual half a core have all of a node with two, of which
+ * the kubelet then refuses movers that ask for anything.
+ */
+export const modestServer = ['--velero-pod-cpu-request=10m']
+
+/**
  * Lateen with its node agent on the node of a cluster, for the suite that is being described: installed before its tests and removed after them.
  */
 export async function fsScene(given: Given, { namespace, flags = [] }: FsSceneOptions): Promise<FsScene> {
@@ -49,9 +55,19 @@ export async function fsScene(given: Given, { namespace, flags = [] }: FsSceneOp
     : await lateenFor(given.cluster.kubeconfigPath)
   const lateen = (...args: string[]) => run([...args, '--namespace', namespace])
 
+  /** What became of that which a command has created. */
+  async function described([kind = '', , name = '']: string[]): Promise<string> {
+    const [description, logs] = await Promise.all([
+      lateen(kind, 'describe', name, '--details'),
+      lateen(kind, 'logs', name),
+    ])
+    return `${description.stdout}${description.stderr}${logs.stdout}${logs.stderr}`
+  }
+
   async function succeed(...args: string[]): Promise<string> {
     const { status, stdout, stderr } = await lateen(...args)
-    assert.equal(status, 0, `${args.join(' ')}: ${stderr}${stdout}`)
+    const reasons = status !== 0 && args.includes('--wait') ? await described(args) : ''
+    assert.equal(status, 0, `${args.join(' ')}: ${stderr}${stdout}${reasons}`)
     return stdout
   }
 
@@ -98,7 +114,10 @@ export async function fsScene(given: Given, { namespace, flags = [] }: FsSceneOp
     await using folder = await mkdtempDisposable(path.join(os.tmpdir(), 'lateen-fs-scene-'))
     const image = await deliverLateen(given.cluster)
     const location = await s3Flags(given.cluster, folder.path, namespace)
-    await succeed('install', ...location, `--image=${image}`, '--use-node-agent', '--wait', ...flags)
+    await succeed(
+      ...['install', ...location, `--image=${image}`, '--use-node-agent', '--wait'],
+      ...[...modestServer, ...flags],
+    )
   })
   after(async () => {
     // Not by `uninstall`, which takes the definitions away from other installations.

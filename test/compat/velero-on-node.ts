@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { veleroImageName, veleroImages } from '../../tools/velero/velero-images.ts'
+import { modestServer } from '../cluster/fs-scene.ts'
 import type { BothPrograms } from './both-programs.ts'
 import { installWords, serverReplaced } from './node-installation.ts'
 
@@ -37,10 +38,11 @@ export async function installVeleroOnNode(
   const run: VeleroOnNode['run'] = (...args) => both.run('velero', [...args, '--namespace', namespace])
   await Promise.all((await veleroImages()).map(image => cluster.deliverImage(image)))
   await using folder = await mkdtempDisposable(path.join(tmpdir(), 'lateen-velero-on-node-'))
-  const words = await installWords(cluster, { image: veleroImageName, prefix, folder: folder.path })
-  if (serverArgs.length === 0) await run(...words, '--use-node-agent', '--wait', ...flags)
+  const wishes = { image: veleroImageName, prefix, folder: folder.path }
+  const words = [...(await installWords(cluster, wishes)), '--use-node-agent', ...modestServer, ...flags]
+  if (serverArgs.length === 0) await run(...words, '--wait')
   else {
-    await run(...words, '--use-node-agent', ...flags)
+    await run(...words)
     const path = '/spec/template/spec/containers/0/args/-'
     const patch = JSON.stringify(serverArgs.map(value => ({ op: 'add', path, value })))
     await kubectl(['-n', namespace, 'patch', 'deployment/velero', '--type=json', '-p', patch])
