@@ -8,7 +8,7 @@ import {
   VolumeSnapshotContentKind,
 } from '../../packages/server/src/csi/snapshot-kinds.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { driverClient } from '../csi-driver/driver-client.ts'
 import { type CsiPod, createCsiPod, csiScene, ownLabel } from './csi-scene.ts'
 import { serverCommand, signalProcess } from './pod-processes.ts'
@@ -28,11 +28,6 @@ describe('the deletion of backups with CSI snapshots', { skip: given.skip, concu
   const read = async <T>(...args: string[]): Promise<T> =>
     JSON.parse(await kubectl(['get', ...args, '-o', 'json']))
   let pod: CsiPod
-
-  async function until(what: string, ask: () => Promise<unknown>): Promise<void> {
-    const failure = () => new Error(`never seen: ${what}`)
-    await waitUntil(async () => Boolean(await ask()), { timeoutMs: 120_000, everyMs: 200, failure })
-  }
 
   before(async () => {
     pod = await createCsiPod(given.cluster, {
@@ -214,7 +209,7 @@ describe('the deletion of backups with CSI snapshots', { skip: given.skip, concu
     const locked = { backup: 'stuck', driver, handle: 'stuck-2', annotations: secret }
     await publish('stuck', [archivedContent('one', gone), archivedContent('two', locked)], { timeout: '1s' })
     await scene.succeed('backup', 'delete', 'stuck', '--confirm')
-    await until('the reasons', async () => (await errorsOf('stuck')).length === 2)
+    await untilSeen('the reasons', async () => (await errorsOf('stuck')).length === 2)
     const errors = (await errorsOf('stuck')).join('\n')
     assert.match(errors, /driver gone\.lateen\.dev did not look at the snapshot stuck-1, .* within 1s/)
     assert.match(
@@ -226,13 +221,13 @@ describe('the deletion of backups with CSI snapshots', { skip: given.skip, concu
     const contents = () => read<{ items: VolumeSnapshotContent[] }>('volumesnapshotcontents')
     const ofStuck = async () =>
       (await contents()).items.filter(({ spec }) => spec.source.snapshotHandle?.startsWith('stuck-'))
-    await until('no content', async () => (await ofStuck()).length === 0)
+    await untilSeen('no content', async () => (await ofStuck()).length === 0)
 
     await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'driver-key', namespace: data } })
-    await until('one reason less', async () => (await errorsOf('stuck')).length === 1)
+    await untilSeen('one reason less', async () => (await errorsOf('stuck')).length === 1)
     // Whoever gives up takes the archive's word away.
     await scene.bucket.write('backups/stuck/stuck.tar.gz', archiveOf())
-    await until('the end of the backup', async () => {
+    await untilSeen('the end of the backup', async () => {
       const listed = await kubectl(['get', 'backups.velero.io', '-n', namespace, '-o', 'name'])
       return !listed.includes('/stuck')
     })

@@ -7,7 +7,7 @@ import { loopDevicesBelow } from '../../tools/cluster/node/loop-devices.ts'
 import { joinNamespaces } from '../../tools/cluster/node/namespaces.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { tracesOf } from '../../tools/cluster/traces.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
 import { driverClient } from '../csi-driver/driver-client.ts'
 import { setFaults } from '../csi-driver/faults.ts'
@@ -98,14 +98,6 @@ describe('a cluster with the test CSI driver', { skip: given.skip, concurrency: 
   const status = (path: string, object: string) =>
     kubectl(['get', object, '-o', `jsonpath={.status.${path}}`])
 
-  async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
-    await waitUntil(ask, {
-      timeoutMs: 120_000,
-      everyMs: 250,
-      failure: () => new Error(`never seen: ${what}`),
-    })
-  }
-
   before(() => given.cluster.kubectl(['create', 'namespace', namespace]))
 
   it('gives pods folders and block devices, at once or when they are wanted', async () => {
@@ -162,7 +154,7 @@ describe('a cluster with the test CSI driver', { skip: given.skip, concurrency: 
 
   it('has one snapshot in the driver for each member of a group', async () => {
     await snapshotReady('volumegroupsnapshot/together')
-    await until('a snapshot of each claim', async () => {
+    await untilSeen('a snapshot of each claim', async () => {
       const { items }: { items: GroupMember[] } = JSON.parse(
         await kubectl(['get', 'volumesnapshots', '-o', 'json']),
       )
@@ -221,11 +213,11 @@ describe('a cluster with the test CSI driver', { skip: given.skip, concurrency: 
     const error = { code: 'INTERNAL', message: 'the array is on fire' } as const
     await setFaults(stateFolder, { calls: [{ method: 'CreateSnapshot', error }] })
     await create(snapshot('burnt', 'data'))
-    await until('the error', async () =>
+    await untilSeen('the error', async () =>
       (await status('error.message', 'volumesnapshot/burnt')).includes(error.message),
     )
     await setFaults(stateFolder, { snapshotsReady: 'never' })
-    await until(
+    await untilSeen(
       'a handle',
       async () =>
         (await status('boundVolumeSnapshotContentName', 'volumesnapshot/burnt')) !== '' &&
@@ -241,7 +233,7 @@ describe('a cluster with the test CSI driver', { skip: given.skip, concurrency: 
     await kubectl(['delete', 'volumesnapshot', '--all', patience])
     await kubectl(['delete', 'pvc', '--all', patience])
     using client = driverClient(given.cluster.csi.socket)
-    await until('a driver without volumes', async () => {
+    await untilSeen('a driver without volumes', async () => {
       const [volumes, snapshots] = await Promise.all([
         client.controller.listVolumes({}),
         client.controller.listSnapshots({}),

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { VolumeSnapshotClass } from '../../packages/server/src/csi/snapshot-kinds.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { driverClient } from '../csi-driver/driver-client.ts'
 import { type CsiPod, createCsiPod, csiPod, csiScene } from './csi-scene.ts'
 
@@ -58,11 +58,8 @@ describe('a backup with CSI snapshots in another cluster than its own', {
     await waitUntil(isServing, { timeoutMs: 60_000, everyMs: 200, failure })
   }
 
-  async function until(what: string, ask: () => Promise<unknown>): Promise<void> {
-    const failure = () => new Error(`never seen: ${what}`)
-    const isSo = async () => Boolean(await ask().catch(() => false))
-    await waitUntil(isSo, { timeoutMs: 120_000, everyMs: 200, failure })
-  }
+  /** Also while somebody does not answer. */
+  const until = (what: string, ask: () => Promise<unknown>) => untilSeen(what, () => ask().catch(() => false))
 
   const snapshotObjects = () =>
     there.cluster.kubectl([

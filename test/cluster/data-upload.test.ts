@@ -6,7 +6,7 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { type DataUpload, DataUploadKind } from '@lateen/api'
 import { builtInKind, type KubeObject, type ResourceType } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type CsiPod, createCsiPod, csiScene } from './csi-scene.ts'
 
 const given = await givenCluster({ node: true, s3: true, csi: true })
@@ -104,11 +104,6 @@ describe('the contents of snapshots', { skip: given.skip, concurrency: false }, 
       await watching
       return seen
     }
-  }
-
-  async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
-    const failure = () => new Error(`never seen: ${what}`)
-    await waitUntil(ask, { timeoutMs: 120_000, everyMs: 100, failure })
   }
 
   async function repositoryBytes(): Promise<number> {
@@ -216,7 +211,7 @@ describe('the contents of snapshots', { skip: given.skip, concurrency: false }, 
 
   it('are let go of when the backup is cancelled', async () => {
     await scene.succeed('backup', 'create', 'unwanted', ...moving)
-    await until('a DataUpload that somebody took', async () =>
+    await untilSeen('a DataUpload that somebody took', async () =>
       (await scene.dataUploads('unwanted')).some(({ status }) => status?.acceptedByNode),
     )
     await scene.succeed('backup', 'cancel', 'unwanted', '--confirm')
@@ -235,7 +230,7 @@ describe('the contents of snapshots', { skip: given.skip, concurrency: false }, 
       objects.create({ ...like, metadata: { name }, spec: { ...like.spec, datamover, cancel: true } })
     await create('theirs', 'other')
     await create('ours', 'velero')
-    await until('the end of ours', async () => (await objects.get('ours')).status?.phase === 'Canceled')
+    await untilSeen('the end of ours', async () => (await objects.get('ours')).status?.phase === 'Canceled')
     const { status, metadata } = await objects.get('theirs')
     assert.deepEqual([status, metadata.finalizers], [undefined, undefined])
     await objects.delete('theirs')

@@ -16,3 +16,9 @@ export async function waitUntil<T>(
     await sleep(options.everyMs ?? 100)
   }
 }
+
+/** Waits up to two minutes until the answer is truthy; throws with what was never seen. */
+export async function untilSeen(what: string, ask: () => Promise<unknown>): Promise<void> {
+  const failure = () => new Error(`never seen: ${what}`)
+  await waitUntil(async () => Boolean(await ask()), { timeoutMs: 120_000, failure })
+}
