@@ -7,6 +7,7 @@ import {
   rightsObjects,
 } from '../../packages/cli/src/install/cluster-role.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 
 /** A user that may do what a role says, and nothing that everybody may. */
 export interface RoleUser {
@@ -53,7 +54,24 @@ export async function userWith(
   await forgetRoles(cluster, namespace)
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await cluster.kubectl(['create', '-f', '-'], { stdin })
+  await rolesKnown(cluster, { user, namespace, without })
   return { name: user, kubeconfig: await cluster.kubeconfigFor(user) }
+}
+
+/** Waits until the API server knows both roles: it hears of them a moment after they are made. */
+async function rolesKnown(
+  cluster: Cluster,
+  { user, namespace, without }: { user: string; namespace: string; without: readonly string[] },
+): Promise<void> {
+  const wide = ['create', 'volumesnapshots.snapshot.storage.k8s.io', '--all-namespaces']
+  const inside = without.includes('own-lease')
+    ? ['watch', 'backups.velero.io']
+    : ['update', 'leases.coordination.k8s.io']
+  for (const right of [wide, [...inside, '-n', namespace]]) {
+    await untilSeen(`${user} may ${right.join(' ')}`, () =>
+      cluster.kubectl(['auth', 'can-i', `--as=${user}`, ...right]).catch(() => undefined),
+    )
+  }
 }
 
 /** Removes what `userWith` made. */

@@ -98,6 +98,15 @@ describe('Discovery', () => {
     )
   })
 
+  it('names /api when both roots are refused, however late that answer comes', async () => {
+    await using server = await startFaultServer(({ url }, response) => {
+      setTimeout(() => sendStatus(response, 403), url === '/api' ? 100 : 0)
+    })
+    await assert.rejects(server.client.discovery.preferred(), (error: KubeError) =>
+      /"get" on "\/api"/.test(error.hint ?? ''),
+    )
+  })
+
   it('reads a server without aggregated documents group by group, and one failing group is not fatal', async () => {
     const answers: Record<string, object> = {
       '/api': { kind: 'APIVersions', versions: ['v1'] },

@@ -48,9 +48,16 @@ export async function fetchAggregated(
       repeatable: true,
       signal,
     })
-  const [core, groups] = await Promise.all([fetchRoot('/api'), fetchRoot('/apis')])
+  const [core, groups] = await allInOrder([fetchRoot('/api'), fetchRoot('/apis')])
   if (core.kind !== 'APIGroupDiscoveryList' || groups.kind !== 'APIGroupDiscoveryList') return undefined
   return readAggregated([core, groups])
+}
+
+/** What all give. Where several fail, the first of the list says why, so that the same fault is always told alike. */
+async function allInOrder<T>(asked: readonly [Promise<T>, Promise<T>]): Promise<[T, T]> {
+  await Promise.allSettled(asked)
+  const [one, two] = asked
+  return [await one, await two]
 }
 
 /** The resources of aggregated discovery documents, in their order. */
