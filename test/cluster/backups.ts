@@ -55,6 +55,12 @@ export class Backups {
     )
   }
 
+  /** Waits until a server has begun with a backup; a short one may have ended meanwhile. */
+  begun(name: string): Promise<Backup> {
+    const before = [undefined, 'New', 'Queued', 'ReadyToStart']
+    return this.until(name, ({ status }) => !before.includes(status?.phase))
+  }
+
   /** Waits until a backup is in one of the phases that it does not leave by itself. */
   ended(name: string): Promise<Backup> {
     return this.until(name, isTerminal)

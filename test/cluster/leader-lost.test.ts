@@ -43,7 +43,7 @@ describe('a leader that loses its lease', { skip: given.skip, concurrency: false
       const includedNamespaces = [scene.data]
       const names = ['a', 'b', 'c'].map(each => `${each}-${name}`)
       for (const each of names) await scene.backups.create(each, { includedNamespaces })
-      await scene.backups.until(names[0] ?? '', ({ status }) => status?.phase === 'InProgress')
+      await scene.backups.begun(names[0] ?? '')
       await sleep(200)
       await lose(first)
 

@@ -115,7 +115,7 @@ describe('a server that stands by', { skip: given.skip, concurrency: false }, ()
     await scene.backups.create(waiting, { includedNamespaces })
     await scene.restores.create(`restore-${name}`, restore)
     await deletions.request(doomed)
-    await scene.backups.until(running, ({ status }) => status?.phase === 'InProgress')
+    await scene.backups.begun(running)
 
     return {
       async goesOn(reason: RegExp) {

@@ -45,7 +45,7 @@ describe('a server whose API server goes away', { skip: given.skip, concurrency:
 
   it('goes on when it is back, and brings back everything', async () => {
     await scene.restores.create('middle', into('middle'))
-    await scene.restores.until('middle', ({ status }) => status?.phase === 'InProgress')
+    await scene.restores.begun('middle')
     await leaveAndComeBack()
     const { status } = await scene.restores.ended('middle')
     assert.equal(status?.phase, 'Completed', JSON.stringify(status))

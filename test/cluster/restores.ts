@@ -59,6 +59,11 @@ export class Restores {
     )
   }
 
+  /** Waits until a server has begun with a restore; a short one may have ended meanwhile. */
+  begun(name: string): Promise<Restore> {
+    return this.until(name, ({ status }) => ![undefined, 'New'].includes(status?.phase))
+  }
+
   /** Waits until a restore is in one of the phases that it does not leave by itself. */
   ended(name: string): Promise<Restore> {
     return this.until(name, isEnded)
