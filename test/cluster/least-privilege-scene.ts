@@ -63,14 +63,21 @@ async function rolesKnown(
   cluster: Cluster,
   { user, namespace, without }: { user: string; namespace: string; without: readonly string[] },
 ): Promise<void> {
-  const wide = ['create', 'volumesnapshots.snapshot.storage.k8s.io', '--all-namespaces']
+  const wide = { verb: 'create', group: 'snapshot.storage.k8s.io', resource: 'volumesnapshots' }
   const inside = without.includes('own-lease')
-    ? ['watch', 'backups.velero.io']
-    : ['update', 'leases.coordination.k8s.io']
-  for (const right of [wide, [...inside, '-n', namespace]]) {
-    await untilSeen(`${user} may ${right.join(' ')}`, () =>
-      cluster.kubectl(['auth', 'can-i', `--as=${user}`, ...right]).catch(() => undefined),
-    )
+    ? { verb: 'watch', group: 'velero.io', resource: 'backups', namespace }
+    : { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace }
+  for (const resourceAttributes of [wide, inside]) {
+    // The user may not even ask what it may do: others have to.
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { user, resourceAttributes },
+    }
+    const args = ['create', '-f', '-', '-o', 'jsonpath={.status.allowed}']
+    await untilSeen(`that ${user} may do ${JSON.stringify(resourceAttributes)}`, async () => {
+      return (await cluster.kubectl(args, { stdin: JSON.stringify(review) })) === 'true'
+    })
   }
 }
 
