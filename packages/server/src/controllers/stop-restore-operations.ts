@@ -26,7 +26,8 @@ export interface StopOperationsScope {
 
 /**
  * Stops what a restore has begun and nobody waits for any more, as far as the bucket or this server knows of it, and says so in its
- * file. Undefined when there was nothing to stop. May be repeated. Throws KubeErrors, ObjectStoreError, and the signal's reason.
+ * file. Undefined when it has begun nothing. May be repeated: what a server has stopped that died before it could say so is counted
+ * again. Throws KubeErrors, ObjectStoreError, and the signal's reason.
  */
 export async function stopRestoreOperations(
   restore: Restore,
@@ -44,7 +45,7 @@ export async function stopRestoreOperations(
     const store = createBackupStore({ location: opened, clock, random })
     const operations = mergeOperations(await storedOperations(restore, store, signal), known)
     const stopped = await stopAll(restore, { operations, error }, scope)
-    if (stopped !== undefined) await noteStopped(restore, stopped, { store, signal })
+    if (stopped !== undefined) await noteStopped(restore, { before: operations, stopped }, { store, signal })
     waiting.forget(uid)
     return stopped
   } catch (cause) {
@@ -78,23 +79,27 @@ async function stopAll(
   { operations, error }: { operations: readonly RestoreOperation[]; error: string },
   { plugins, clock, log, signal }: StopOperationsScope,
 ): Promise<SettledOperations | undefined> {
+  if (operations.length === 0) return undefined
   const unfinished = operations.filter(({ status }) => !hasEnded(status)).length
-  if (unfinished === 0) return undefined
   await using session = plugins.open({ log })
   const ports = restoreOperationPorts(restore, { plugins: session, clock, log })
-  log.info(
-    { restore: restore.metadata.name, operations: unfinished, reason: error },
-    'operations are stopped',
-  )
+  if (unfinished > 0) {
+    log.info(
+      { restore: restore.metadata.name, operations: unfinished, reason: error },
+      'operations are stopped',
+    )
+  }
   return await stopOperations(operations, { ports, error }, signal)
 }
 
 async function noteStopped(
   restore: Restore,
-  { operations }: SettledOperations,
+  { before, stopped }: { before: readonly RestoreOperation[]; stopped: SettledOperations },
   { store, signal }: { store: BackupStore; signal: AbortSignal },
 ): Promise<void> {
   const name = restore.metadata.name ?? ''
-  await store.putJson({ of: 'restore', name, file: 'itemOperations' }, operations, signal)
+  if (before.some(({ status }) => !hasEnded(status))) {
+    await store.putJson({ of: 'restore', name, file: 'itemOperations' }, stopped.operations, signal)
+  }
   await store.deleteSegments(journalOwnerOf(restore), signal)
 }
