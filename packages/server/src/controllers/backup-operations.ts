@@ -15,6 +15,7 @@ import {
   done,
   type Informer,
   type KubeClient,
+  keyOf,
   type Outcome,
   type ReconcileContext,
   watching,
@@ -96,9 +97,10 @@ function phaseAfterRound(partly: boolean, unfinished: number): BackupPhase {
 export function backupOperationsController(options: BackupOperationsOptions): ControllerOptions {
   const { informer, backups, clock, waiting, everyMs, moves } = options
   const watched = new Map<string, Watched>()
+  const reasons = new Map<string, string>()
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
-    const scope = { ...options, ...context }
+    const scope = { ...options, ...context, reasons }
     const backup = backups.get(key)
     const before = watched.get(key)
     if (before !== undefined && before.backup.metadata.uid !== backup?.metadata.uid) {
@@ -107,6 +109,7 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
     }
     if (backup === undefined || !isWaiting.has(backup.status?.phase)) {
       watched.delete(key)
+      reasons.delete(key)
       waiting.forget(backup?.metadata.uid ?? '')
       return done()
     }
@@ -152,7 +155,10 @@ export function pauseAfter(waitedMs: number, everyMs: number): number {
 /** Between attempts to read or write the bucket of a backup that waits. */
 const LONGEST_WAIT_MS = 60_000
 
-type Scope = BackupOperationsOptions & ReconcileContext
+interface Scope extends BackupOperationsOptions, ReconcileContext {
+  /** By the key of a backup: what was last said about why it waits longer. */
+  reasons: Map<string, string>
+}
 
 async function lookOnce(backup: Backup, scope: Scope): Promise<void> {
   const location = await storageLocationOf(backup, scope)
@@ -270,10 +276,12 @@ async function lookWithoutLocation(backup: Backup, scope: Scope): Promise<void> 
 
 /** Says in an event why a backup waits longer than its operations; the log has it from who throws. */
 async function told(backup: Backup, error: unknown, scope: Scope): Promise<unknown> {
-  const { client, clock, log, signal, failures } = scope
-  // With every failure the wait grows; an event for the first and then now and then.
-  if (failures % EVENT_EVERY === 0) {
-    const message = `Operations cannot be followed: ${error instanceof Error ? error.message : String(error)}`
+  const { client, clock, log, signal, failures, reasons } = scope
+  const message = `Operations cannot be followed: ${error instanceof Error ? error.message : String(error)}`
+  const isNew = reasons.get(keyOf(backup)) !== message
+  reasons.set(keyOf(backup), message)
+  // With every failure the wait grows; an event for each new reason, and then now and then.
+  if (isNew || failures % EVENT_EVERY === 0) {
     await recordEvent(
       { about: backup, type: 'Warning', reason: 'BackupOperationsUnknown', message },
       { client, clock, log, signal },
