@@ -12,7 +12,8 @@ import type { CommandCall } from '../tree/command.ts'
 type Call = Pick<CommandCall, 'connect' | 'settings' | 'surroundings'>
 
 const POLL_MS = 250
-const WITHDRAW_MS = 2_000
+/** A busy API server takes seconds, and what is not withdrawn stays. */
+const WITHDRAW_MS = 10_000
 
 /**
  * Asks the server of the namespace about itself by a ServerStatusRequest, which it answers by filling in the status.

@@ -13,7 +13,8 @@ import type { DownloadPorts, DownloadTarget } from './download-ports.ts'
 /** Where our server says why a request has no link. */
 const errorAnnotation = lateenAnnotation('error')
 
-const WITHDRAW_MS = 2_000
+/** A busy API server takes seconds, and what is not withdrawn stays. */
+const WITHDRAW_MS = 10_000
 
 /** A link to a file. Disposing removes the request that brought it. */
 export interface RequestedLink extends AsyncDisposable {
