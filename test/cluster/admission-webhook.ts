@@ -8,6 +8,7 @@ import { json } from 'node:stream/consumers'
 import { runCommand } from '../../tools/binaries/run-command.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 
 export interface WebhookOptions {
   /** Unique in the cluster, with two dots. */
@@ -16,7 +17,7 @@ export interface WebhookOptions {
   denial: string
 }
 
-/** An admission webhook that refuses. Disposing removes it. */
+/** An admission webhook that refuses: the API server asks it when this resolves, and no longer when it is disposed of. */
 export async function startWebhook(
   cluster: Pick<Cluster, 'kubectl'>,
   { name, denial }: WebhookOptions,
@@ -35,13 +36,22 @@ export async function startWebhook(
   const { port } = server.address() as AddressInfo
   const stdin = JSON.stringify(configurationOf(name, { port, cert }))
   await cluster.kubectl(['create', '-f', '-'], { stdin })
+  await untilSeen(`${name} is asked`, async () => (await tried(cluster, name)).includes(denial))
   return {
     async [Symbol.asyncDispose]() {
       await cluster.kubectl(['delete', '-f', '-', '--ignore-not-found'], { stdin })
+      await untilSeen(`${name} is asked no longer`, async () => !(await tried(cluster, name)).includes(name))
       server.closeAllConnections()
       server.close()
     },
   }
+}
+
+/** What the API server says to a ConfigMap about which the webhook is asked. It learns of webhooks a moment after they are there. */
+async function tried({ kubectl }: Pick<Cluster, 'kubectl'>, name: string): Promise<string> {
+  const metadata = { namespace: 'default', generateName: 'tried-', labels: { 'lateen.test/ask': name } }
+  const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
+  return kubectl(['create', '--dry-run=server', '-f', '-'], { stdin }).catch(String)
 }
 
 function configurationOf(name: string, { port, cert }: { port: number; cert: Buffer }) {

@@ -6,6 +6,7 @@ import type { BackupItemAction } from '@lateen/plugin'
 import { builtInBackupActions } from '../../packages/server/src/builtin-actions/built-in-backup-actions.ts'
 import type { Results } from '../../packages/server/src/report/report.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { startAggregatedApi } from './aggregated-api.ts'
 import { listedAs, takeBackup } from './backup-harness.ts'
 import { createConfigMaps, openServerScene } from './backup-server-scene.ts'
@@ -53,7 +54,7 @@ describe('a backup of a cluster that fails', { skip: given.skip, concurrency: fa
     given.cluster.kubectl(args, object && { stdin: JSON.stringify(object) })
   const defineSails = async () => {
     await kubectl(['apply', '--server-side', '-f', '-'], definition)
-    await kubectl(['wait', '--for=condition=Established', 'crd/sails.faults.lateen.dev', '--timeout=60s'])
+    await untilEstablished(given.cluster, 'sails.faults.lateen.dev')
   }
   const deleteSails = () => kubectl(['delete', 'crd/sails.faults.lateen.dev', '--timeout=60s'])
   const withAction = (action: BackupItemAction) => {
@@ -179,7 +180,9 @@ describe('a server whose API server is restarted', { skip: given.skip, concurren
   it('ends the backup that it was taking, and takes the next', async () => {
     await using scene = await openServerScene(given.cluster, 'restarted')
     await createConfigMaps(scene, { count: 200, bytes: 10_000 })
-    const server = await scene.start()
+    // A server that cannot renew its lease for ten seconds ends, and an API server may take longer to start.
+    const lease = { duration: 120_000, renewDeadline: 110_000, retryPeriod: 2_000 }
+    const server = await scene.start({ lease })
     await scene.backups.create('during', { includedNamespaces: [scene.data] })
     await scene.backups.begun('during')
     await given.cluster.kill('kube-apiserver')

@@ -14,6 +14,7 @@ import { collectItems } from '../../packages/server/src/backup/collect/collect-i
 import { resolveScope, type ScopeFacts } from '../../packages/server/src/backup/scope/resolve-scope.ts'
 import { type CollectedItems, groupResource, itemKey } from '../../packages/server/src/item/item.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 
 const given = await givenCluster({ own: true })
 
@@ -101,7 +102,7 @@ describe('The collector', { skip: given.skip }, () => {
       definition('widgets', 'Widget', 'Namespaced'),
       definition('gadgets', 'Gadget', 'Cluster'),
     )
-    await given.cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+    await untilEstablished(given.cluster, `widgets.${group}`, `gadgets.${group}`)
     await apply(
       ...shop.flatMap(namespace =>
         ['b', 'a'].map(name => configMap(namespace, name, { labels: { app: 'web', part: name } })),
@@ -437,13 +438,7 @@ describe('The collector', { skip: given.skip }, () => {
 
   it('goes on without a type whose definition was deleted in the middle, and says so', async () => {
     await apply(definition('passings', 'Passing', 'Namespaced'))
-    await given.cluster.kubectl([
-      'wait',
-      '--for=condition=Established',
-      'crd',
-      `passings.${group}`,
-      '--timeout=60s',
-    ])
+    await untilEstablished(given.cluster, `passings.${group}`)
     const isServed = async () => {
       await client.discovery.refresh()
       return (await client.discovery.all()).some(({ plural }) => plural === 'passings')

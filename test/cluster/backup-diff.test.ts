@@ -90,7 +90,8 @@ describe('lateen backup diff', { skip: given.skip, concurrency: false }, () => {
       volume,
       claim,
     )
-    await given.cluster.kubectl(['wait', '--for=jsonpath={.status.phase}=Bound', 'pvc/data', '-n', namespace])
+    const bound = '--for=jsonpath={.status.phase}=Bound'
+    await given.cluster.kubectl(['wait', bound, 'pvc/data', '-n', namespace, '--timeout=120s'])
     const spec = { includedNamespaces: [namespace] }
     assert.equal((await scene.backups.take('monday', spec)).status?.phase, 'Completed')
     await patch('configmap', 'changes', { data: { v: 'new', gone: null } })

@@ -5,6 +5,7 @@ import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import type { BackupItemAction, ItemBlockAction, ResourceIdentifier } from '@lateen/plugin'
 import { builtInBackupActions } from '../../packages/server/src/builtin-actions/built-in-backup-actions.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { listedAs, takeBackup } from './backup-harness.ts'
 
 const given = await givenCluster()
@@ -130,12 +131,12 @@ describe('the backup engine', { skip: given.skip }, () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: JSON.stringify(list) })
-    await given.cluster.kubectl(['wait', '--for=condition=Established', 'crd/sails.engine.lateen.dev'])
+    await untilEstablished(given.cluster, 'sails.engine.lateen.dev')
     const sail = `{"apiVersion":"engine.lateen.dev/v1","kind":"Sail","metadata":{"name":"jib","namespace":"${namespace}"},"area":${hugeNumber}}`
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: sail })
     await given.cluster.kubectl(['delete', 'configmap', 'ending', '-n', namespace, '--wait=false'])
     const bound = '--for=jsonpath={.status.phase}=Bound'
-    await given.cluster.kubectl(['wait', bound, 'pvc/data', 'pvc/shared', '-n', namespace, '--timeout=60s'])
+    await given.cluster.kubectl(['wait', bound, 'pvc/data', 'pvc/shared', '-n', namespace, '--timeout=120s'])
   })
 
   after(async () => {

@@ -10,7 +10,7 @@ import {
 } from '@lateen/api'
 import { isNotFound } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { createConfigMaps, openServerScene, type ServerScene } from './backup-server-scene.ts'
 import type { RunningServer } from './storage-location-harness.ts'
 
@@ -117,6 +117,8 @@ describe('backups that expire', { skip: given.skip, concurrency: false }, () => 
 
   it('stay while their location is read-only, unavailable or gone, with a label that says so', async () => {
     await scene.locations.patch('default', { accessMode: 'ReadOnly' })
+    // Locations and backups come to the server by different watches: a backup that it sees first would expire.
+    await labelled('short', 'BSLReadOnly')
     await ended('stuck')
     await labelled('stuck', 'BSLReadOnly')
     const { spec } = await scene.locations.get('default')
@@ -142,6 +144,8 @@ describe('backups that expire', { skip: given.skip, concurrency: false }, () => 
       },
       spec: { schedule: '0 0 1 1 *', template: {} },
     })
+    // Schedules and backups come to the server by different watches, too.
+    await untilSeen('that the server knows it', async () => (await schedules.get('nightly')).status?.phase)
     const labels = { 'velero.io/schedule-name': 'nightly' }
     const made = (name: string, day: number, status: BackupStatus = {}) =>
       ended(name, { labels, status: { startTimestamp: `2025-01-0${day}T00:00:00Z`, ...status } })

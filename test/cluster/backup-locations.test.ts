@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BackupKind, DeleteBackupRequestKind, ScheduleKind } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { BackupBucket } from './backup-bucket.ts'
@@ -103,8 +102,9 @@ describe('several locations', { skip: given.skip, concurrency: false }, () => {
   })
 
   it('that are deleted while a backup is written take it to its end once they are back', async () => {
+    const { promise: isGone, resolve: goOn } = Promise.withResolvers<undefined>()
     await using proxy = await startMisbehavingProxy(given.cluster.s3.endpoint, ({ method }) =>
-      sleep(method === 'PUT' ? 300 : 0, undefined),
+      method === 'PUT' ? isGone : undefined,
     )
     const place = { cluster: given.cluster, client: scene.client, namespace: scene.namespace }
     await createLocation(place, { name: 'slow', prefix: `${scene.namespace}-slow`, s3Url: proxy.endpoint })
@@ -113,6 +113,7 @@ describe('several locations', { skip: given.skip, concurrency: false }, () => {
     await scene.backups.until('slowly', ({ status }) => status?.phase === 'InProgress')
     const { spec: was } = await scene.locations.get('slow')
     await scene.locations.delete('slow')
+    goOn(undefined)
     const waiting = await scene.backups.until('slowly', ({ status }) => status?.phase !== 'InProgress')
     assert.equal(waiting.status?.phase, 'Finalizing')
     await scene.locations.create('slow', was)

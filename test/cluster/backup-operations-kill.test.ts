@@ -96,13 +96,22 @@ describe('a server that is killed while backups have operations', {
     const keys = (await scene.bucket.keys()).filter(key => key.startsWith(`backups/${name}/`))
     const known = new Map<string, string>()
     for (const key of keys.filter(each => /lateen-operations|-itemoperations/.test(each)).reverse()) {
-      const bytes = await scene.bucket.read(key)
-      const text = key.endsWith('.gz') ? gunzipSync(bytes) : bytes
-      for (const { spec: found, status } of JSON.parse(text.toString()) as StoredOperation[]) {
+      for (const { spec: found, status } of await operationsIn(key)) {
         if (!known.has(found.operationID) || key.endsWith('.gz')) known.set(found.operationID, status.phase)
       }
     }
     return [...known].flatMap(([id, phase]) => (phase === 'Completed' || phase === 'Failed' ? [] : [id]))
+  }
+
+  /** None where the file has gone meanwhile: what the server had sent when it was killed is still carried out. */
+  async function operationsIn(key: string): Promise<StoredOperation[]> {
+    try {
+      const bytes = await scene.bucket.read(key)
+      return JSON.parse((key.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString())
+    } catch (error) {
+      if ((await scene.bucket.keys()).includes(key)) throw error
+      return []
+    }
   }
 
   async function check(backup: Backup, { journalled }: { journalled: readonly string[] }): Promise<void> {

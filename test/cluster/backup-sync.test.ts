@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
@@ -287,7 +287,7 @@ async function names(backups: Promise<Backup[]>): Promise<string[]> {
 /** Passes everything on, but lists of folders of backups have none in them, or are refused. */
 async function startShortLists(target: string) {
   const state = { shortened: 0, failed: 0, fail: false }
-  const server = createServer(async (incoming, response) => {
+  const pass = async (incoming: IncomingMessage, response: ServerResponse) => {
     const { method = 'GET', url = '/', headers } = incoming
     const isListing = /[?&]delimiter=/.test(url) && /prefix=[^&]*backups%2F/.test(url)
     if (isListing && state.fail) {
@@ -303,6 +303,10 @@ async function startShortLists(target: string) {
     if (isListing) state.shortened += 1
     response.writeHead(answer.statusCode ?? 500, { 'content-type': answer.headers['content-type'] ?? '' })
     response.end(isListing ? text.replace(/<CommonPrefixes>.*<\/CommonPrefixes>/s, '') : text)
+  }
+  // The S3 server may close a connection that is about to be used again; clients repeat that.
+  const server = createServer((incoming, response) => {
+    pass(incoming, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -10,9 +10,10 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type Backup, BackupKind, DownloadRequestKind, lateenAnnotation } from '@lateen/api'
-import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { createKubeClient, type KubeClient, loadKubeConfig, unlessNotFound } from '@lateen/kube'
 import { parse } from 'yaml'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
@@ -85,10 +86,12 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
   /** Answers the next request for a file, as a server would. */
   async function answerNext(body: object): Promise<void> {
     const requests = client.resource(DownloadRequestKind, namespace)
-    for await (const event of requests.watch({ signal: AbortSignal.timeout(30_000) })) {
+    for await (const event of requests.watch({ signal: AbortSignal.timeout(120_000) })) {
       if (event.type !== 'ADDED') continue
-      await requests.patch(event.object.metadata.name ?? '', { type: 'merge', body })
-      return
+      // A watch may begin with one that has just been withdrawn.
+      const name = event.object.metadata.name ?? ''
+      const answered = await requests.patch(name, { type: 'merge', body }).catch(unlessNotFound)
+      if (answered !== undefined) return
     }
   }
 
@@ -128,6 +131,20 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
     )
   })
 
+  /** Begins to create a backup and to wait for its end; what is said meanwhile can be read. */
+  function startWaiting(name: string) {
+    const env = { PATH: process.env.PATH ?? '', HOME: folder, KUBECONFIG: given.cluster.kubeconfigPath }
+    const args = [launcher, '-n', namespace, 'backup', 'create', name, '--wait']
+    const child = spawn(process.execPath, args, { env })
+    const said = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', text => {
+        said[name] += text
+      })
+    }
+    return { said, closed: once(child, 'close') }
+  }
+
   for (const [phase, status] of [
     ['Completed', 0],
     ['PartiallyFailed', 1],
@@ -135,17 +152,21 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
   ] as const) {
     it(`waits for the end, and exits with ${status} when that is ${phase}`, async () => {
       const name = `waited-${phase.toLowerCase()}`
-      const waiting = run('backup', 'create', name, '--wait')
-      for await (const event of backups().watch({ signal: AbortSignal.timeout(30_000) })) {
+      const { said, closed } = startWaiting(name)
+      for await (const event of backups().watch({ signal: AbortSignal.timeout(120_000) })) {
         if (event.type !== 'BOOKMARK' && event.object.metadata.name === name) break
       }
       const patch = (body: object) => backups().patch(name, { type: 'merge', body: { status: body } })
       await patch({ phase: 'InProgress', progress: { totalItems: 10, itemsBackedUp: 5 } })
-      await new Promise(resolve => setTimeout(resolve, 1_500))
+      // With a rate where it was looked at before.
+      const progress =
+        /\nWaiting for the backup to end\.[^\n]*\n[\s\S]*InProgress \d+s, 5\/10 items(, [^\n]+)?\n/
+      await untilSeen('its progress', async () => progress.test(said.stdout))
       await patch({ phase })
-      const { stdout, stderr, status: exitCode } = await waiting
+      const [exitCode] = await closed
+      const { stdout, stderr } = said
       assert.equal(stderr, '')
-      assert.match(stdout, /\nWaiting for the backup to end\.[^\n]*\n[\s\S]*InProgress \d+s, 5\/10 items\n/)
+      assert.match(stdout, progress)
       assert.ok(stdout.includes(`\nBackup completed with status: ${phase}. Run `))
       assert.equal(exitCode, status)
     })
@@ -172,7 +193,7 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
 
   it('says when the backup it waits for is deleted', async () => {
     const waiting = run('backup', 'create', 'doomed', '--wait')
-    for await (const event of backups().watch({ signal: AbortSignal.timeout(30_000) })) {
+    for await (const event of backups().watch({ signal: AbortSignal.timeout(120_000) })) {
       if (event.type === 'ADDED' && event.object.metadata.name === 'doomed') break
     }
     await backups().delete('doomed')

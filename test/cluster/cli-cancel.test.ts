@@ -6,6 +6,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { BackupKind, isCancelRequested, type RestorePhase } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
 import { createCopied, OperationsFolder } from './operations-folder.ts'
 import { type OperationsScene, openOperationsScene } from './restore-operations-scene.ts'
@@ -129,6 +130,11 @@ describe('lateen cancel', { skip: given.skip, concurrency: false }, () => {
       await all.scene.backups.create(name, { includedNamespaces: [namespace] })
     }
     await all.scene.backups.until('copied', ({ status }) => status?.phase === 'WaitingForPluginOperations')
+    // It waits before its operation was asked about for the first time.
+    const stored = () => all.scene.bucket.readJson('copied', '-itemoperations.json.gz')
+    await untilSeen('progress in the bucket', async () =>
+      JSON.stringify(await stored()).includes('"nCompleted":1'),
+    )
     const shown = await run('backup', 'describe', 'copied', '--details')
     assert.match(shown.stdout, /^ +Operation ID: +copied\.copied\.\d+$/m)
     assert.match(shown.stdout, /^ +Progress: +1 of 10 complete \(pages\)$/m)
@@ -162,7 +168,7 @@ describe('lateen cancel', { skip: given.skip, concurrency: false }, () => {
     const watching = await watch('watched', '--details')
     const json = await watch('watched', '--details', '-o', 'json')
     await all.tell('watched.one', { nCompleted: 1, nTotal: 2, operationUnits: 'halves' })
-    await watching.more()
+    await watching.shows(/^ +Progress: +1 of 2 complete \(halves\)$/m)
     for (const name of ['one', 'two']) {
       await all.tell(`watched.${name}`, { completed: true, nCompleted: 2, nTotal: 2 })
     }
@@ -201,8 +207,8 @@ describe('lateen cancel', { skip: given.skip, concurrency: false }, () => {
       stdout += text
     })
     const ended = once(child, 'close').then(([code]) => ({ code, stdout }))
-    const more = () => once(child.stdout, 'data')
-    await more()
-    return { child, ended, more }
+    const shows = (what: RegExp) => untilSeen(`${what}`, async () => what.test(stdout))
+    await shows(/./)
+    return { child, ended, shows }
   }
 })

@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../../tools/binaries/run-command.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { freePort } from '../compat/both-programs.ts'
 import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
 
@@ -213,7 +214,7 @@ describe('lateen and what is not installed', { skip: given.skip, concurrency: fa
 
   it('says that the cluster knows them in another version only', async () => {
     await given.cluster.kubectl(['apply', '-f', '-'], { stdin: definition('v7') })
-    await given.cluster.kubectl(['wait', 'crd/backups.velero.io', '--for=condition=Established'])
+    await untilEstablished(given.cluster, 'backups.velero.io')
     assertFails(
       await lateen(['backup', 'get']),
       /serves velero.io in version v7, and this program speaks v1/,
@@ -259,13 +260,14 @@ describe('lateen in a cluster without a server', { skip: given.skip, concurrency
   })
 
   it('version and plugin get remark it, as velero does, and leave nothing behind', async () => {
-    const version = await lateen(['version', '--timeout=1s'])
+    // Within this time the API server has to take the request, or it is named as who did not answer.
+    const version = await lateen(['version', '--timeout=10s'])
     assert.equal(version.status, 0)
     assert.match(
       version.stdout,
       /<error getting server version: a server for namespace velero did not answer/,
     )
-    const plugins = await lateen(['plugin', 'get', '--timeout=1s'])
+    const plugins = await lateen(['plugin', 'get', '--timeout=10s'])
     assert.equal(plugins.status, 0)
     assert.match(plugins.stdout, /^<error getting plugin information: a server for .* did not answer .*>\n$/)
     assert.equal(

@@ -30,11 +30,11 @@ describe('lateen server and version', { skip: given.skip, concurrency: false }, 
   after(() => given.cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']))
 
   it('version remarks that no server answers, succeeds, and leaves no request behind', async () => {
-    const { status, stdout } = await lateen(['version', '-n', namespace, '--timeout', '5s'])
+    const { status, stdout } = await lateen(['version', '-n', namespace, '--timeout', '10s'])
     assert.equal(status, 0)
     assert.match(
       stdout,
-      /^Client:\n(.*\n)*<error getting server version: a server for namespace .* did not answer within 5s .*>\n$/,
+      /^Client:\n(.*\n)*<error getting server version: a server for namespace .* did not answer within 10s .*>\n$/,
     )
     assert.equal(await given.cluster.kubectl(['get', 'ssr', '-n', namespace, '-o', 'name']), '')
   })
@@ -86,7 +86,7 @@ describe('lateen server and version', { skip: given.skip, concurrency: false }, 
       },
     )
     const log = server.stderr.setEncoding('utf8').toArray()
-    const version = await lateen(['version', '-n', namespace, '--timeout', '30s'])
+    const version = await lateen(['version', '-n', namespace, '--timeout', '120s'])
     const exited = once(server, 'exit')
     server.kill('SIGTERM')
     assert.deepEqual(await exited, [0, null], (await log).join(''))

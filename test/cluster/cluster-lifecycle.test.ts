@@ -12,7 +12,7 @@ import type { ClusterPlan } from '../../tools/cluster/cluster-layout.ts'
 import { readState } from '../../tools/cluster/cluster-state.ts'
 import { checkPrerequisites } from '../../tools/cluster/prerequisites.ts'
 import { tracesOf } from '../../tools/cluster/traces.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 
 const cli = path.join(import.meta.dirname, '../../tools/cluster/cli.ts')
 const clusterModule = path.join(import.meta.dirname, '../../tools/cluster/cluster.ts')
@@ -40,7 +40,7 @@ async function leavesNothing(plan: ClusterPlan): Promise<void> {
       traces = await tracesOf(plan)
       return traces.length === 0
     },
-    { timeoutMs: 30_000, failure: () => new assert.AssertionError({ message: traces.join('\n') }) },
+    { timeoutMs: 120_000, failure: () => new assert.AssertionError({ message: traces.join('\n') }) },
   )
 }
 
@@ -88,8 +88,9 @@ describe('npm run cluster', { skip }, () => {
       stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [claim, pod] }),
     })
     await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/greeter', '--timeout=120s'])
+    // It is ready as soon as its shell runs.
+    await untilSeen('its log', async () => (await cluster.kubectl(['logs', 'greeter'])) === 'started\n')
     assert.equal(await cluster.kubectl(['exec', 'greeter', '--', 'cat', '/data/greeting']), 'hello\n')
-    assert.equal(await cluster.kubectl(['logs', 'greeter']), 'started\n')
     const token = '/var/run/secrets/kubernetes.io/serviceaccount'
     const ask = `wget -q -O- --no-check-certificate --header "Authorization: Bearer $(cat ${token}/token)" https://$KUBERNETES_SERVICE_HOST/version`
     const version = await cluster.kubectl(['exec', 'greeter', '--', 'sh', '-c', ask])
@@ -135,11 +136,11 @@ describe('npm run cluster', { skip }, () => {
     const starter = spawn(process.execPath, [cli, 'up', '--name', name, '--node'], { stdio: 'ignore' })
     const exited = once(starter, 'exit')
     const plan = await waitUntil(() => readState(name), {
-      timeoutMs: 30_000,
+      timeoutMs: 120_000,
       failure: () => new Error('the cluster never began to start'),
     })
     await waitUntil(async () => (await tracesOf(plan)).some(trace => trace.startsWith('process')), {
-      timeoutMs: 30_000,
+      timeoutMs: 120_000,
       failure: () => new Error('no process of the cluster appeared'),
     })
     starter.kill('SIGINT')
@@ -154,7 +155,7 @@ describe('npm run cluster', { skip }, () => {
     assert.ok(state?.supervisor)
     process.kill(state.supervisor.pid, 'SIGKILL')
     await waitUntil(async () => (await tracesOf(state)).every(trace => trace.startsWith('folder')), {
-      timeoutMs: 20_000,
+      timeoutMs: 120_000,
       failure: () => new Error('processes, mounts or links outlived their supervisor'),
     })
     assert.notDeepEqual(await tracesOf(state), [])
@@ -179,7 +180,7 @@ describe('npm run cluster', { skip }, () => {
           () => false,
         ),
       {
-        timeoutMs: 10_000,
+        timeoutMs: 120_000,
         failure: () => new Error('the role binding has no effect'),
       },
     )

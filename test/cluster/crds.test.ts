@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test'
 import { allKinds, BackupStorageLocationKind, crdFor, readObject, withDefaults } from '@lateen/api'
 import { createKubeClient, loadKubeConfig } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 
 const generated = path.join(import.meta.dirname, '../../deploy/crds')
 // `kubectl diff` sees every label, and other tests install the CRDs with one.
@@ -15,8 +16,7 @@ describe('the CRDs on a real API server', { skip: given.skip }, () => {
 
   before(async () => {
     await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: allKinds.map(crdFor) })
-    const names = allKinds.map(kind => `crd/${kind.plural}.velero.io`)
-    await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names])
+    await untilEstablished(given.cluster, ...allKinds.map(kind => `${kind.plural}.velero.io`))
     await kubectl(['create', 'namespace', 'velero'])
   })
 

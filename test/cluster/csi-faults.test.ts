@@ -66,7 +66,7 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
       return items.map(find).find(Boolean)
     }
     const failure = () => new Error(`the snapshot of ${backup} is not so: ${JSON.stringify(items)}`)
-    return waitUntil(ask, { timeoutMs: 60_000, failure })
+    return waitUntil(ask, { timeoutMs: 120_000, failure })
   }
 
   const contentOf = (backup: string) =>
@@ -124,7 +124,8 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
   it('fail with the words of the driver when it has told nothing else in time', async () => {
     const error = { code: 'INTERNAL', message: 'the array is on fire' } as const
     await faults({ calls: [{ method: 'CreateSnapshot', error }] })
-    const { status } = await backUp('burnt', ...hasty)
+    // Its words come by way of two controllers.
+    const { status } = await backUp('burnt', '--csi-snapshot-timeout=20s')
     assert.equal(status?.phase, 'PartiallyFailed')
     assert.match((await told('burnt')).errors, /the array is on fire/)
     await faults({})
@@ -166,7 +167,7 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
   })
 
   it('are taken although the snapshot controller dies in the middle', async () => {
-    await faults({ snapshotsReady: { afterMs: 3000 } })
+    await faults({ snapshotsReady: { afterMs: 10_000 } })
     await scene.succeed('backup', 'create', 'restarted', `--include-namespaces=${shop}`)
     await snapshotHas('restarted', ({ metadata }) => metadata.name)
     await given.cluster.kill('snapshot-controller')
@@ -203,7 +204,7 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
       return says.test(last)
     }
     const failure = () => new Error(`not told: ${says}, but ${last}`)
-    await waitUntil(isTold, { timeoutMs: 60_000, everyMs: 300, failure })
+    await waitUntil(isTold, { timeoutMs: 120_000, everyMs: 300, failure })
   }
 
   async function deleted(backup: string): Promise<void> {

@@ -85,7 +85,7 @@ describe('volumes that are restored from CSI snapshots', { skip: given.skip, con
         left = await pairs()
         return left.length === 0
       },
-      { timeoutMs: 60_000, failure: () => new Error(`left: ${JSON.stringify(left, null, 1)}`) },
+      { timeoutMs: 120_000, failure: () => new Error(`left: ${JSON.stringify(left, null, 1)}`) },
     )
     assert.deepEqual(await driverSnapshots(), snapshots, 'the snapshots of the backup stay')
   }
@@ -212,7 +212,7 @@ describe('volumes that are restored from CSI snapshots', { skip: given.skip, con
     const { metadata } = await succeeds('waiting', { ...into(namespace), includedResources })
     const name = restoredName(metadata.uid, uidOfSnapshot('late'))
     await waitUntil(async () => (await pairs()).length === 2, {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
       failure: () => new Error('not only the pair of the claim that waits'),
     })
     const [snapshot, content] = (await pairs()).sort((a, b) => (a.kind < b.kind ? -1 : 1)) as [

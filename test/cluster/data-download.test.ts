@@ -226,9 +226,14 @@ describe('volumes that are filled from the repository', {
   })
 
   it('are thrown away when their claim is deleted before they are filled', async () => {
+    const name = 'cloud-credentials'
+    const { metadata: _, ...secret } = await read<{ metadata: object }>('-n', namespace, 'secret', name)
+    // Movers mount it, and do not start without it.
+    await kubectl(['-n', namespace, 'delete', 'secret', name])
     await download('gone')
     await accepted('gone')
     await kubectl(['-n', targets, 'delete', 'pvc', 'gone'])
+    await create({ ...secret, metadata: { name, namespace } })
     assert.match(await ended('gone'), /^Failed: .*(was deleted|is gone)/)
   })
 

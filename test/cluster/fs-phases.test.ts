@@ -163,8 +163,9 @@ describe('the phases of volume data on its way', { skip: given.skip, concurrency
   }
 
   /** What happens while no node agent looks. */
-  async function changeUnseen({ prefix, ...sort }: Sort): Promise<void> {
+  async function changeUnseen({ prefix, record, ...sort }: Sort): Promise<void> {
     await sort.create('n-kept')
+    await record.reaches(`${prefix}-n-kept`, 'New')
     await sort.removePod('gone')
     await sort.cancel('gone')
     await sort.signal('late', 'SIGCONT')

@@ -5,8 +5,10 @@ import path from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { BackupKind, crdFor } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
-import { allObjects, backTo } from './install-scene.ts'
+import { allObjects, backTo, settledObjects } from './install-scene.ts'
 
 const given = await givenCluster({ own: true })
 const lateen: Lateen = given.skip
@@ -27,7 +29,7 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
   let clean: Set<string>
   after(() => rm(folder, { recursive: true }))
   before(async () => {
-    clean = await allObjects(given.cluster)
+    clean = await settledObjects(given.cluster)
   })
 
   const apply = (object: object) => kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(object) })
@@ -80,6 +82,10 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
       rules: [{ apiGroups: ['*'], resources: ['*'], verbs }],
     })
     await kubectl(['create', 'clusterrolebinding', 'nearly-all', '--clusterrole=nearly-all', '--user=deputy'])
+    // The API server hears of the binding a moment after it is made.
+    await untilSeen('that the deputy may install', () =>
+      kubectl(['auth', 'can-i', 'create', 'deployments.apps', '--as=deputy']).catch(() => undefined),
+    )
     const kubeconfig = await given.cluster.kubeconfigFor('deputy')
     // Whoever is not allowed everything may not allow it to others.
     assertRefused(
@@ -111,7 +117,7 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
       const definition = other()
       definition.spec.versions[0].name = 'v1beta1'
       await apply(definition)
-      await kubectl(['wait', '--for=condition=Established', 'crd/backups.velero.io'])
+      await untilEstablished(given.cluster, 'backups.velero.io')
       await apply({ ...warp(9), apiVersion: 'velero.io/v1beta1', spec: {} })
       assertRefused(await lateen(install), /backups\.velero\.io cannot be replaced: it has version v1beta1/)
       assert.match(await kubectl(['-n', 'default', 'get', 'backups.velero.io', '-oname']), /fast/)
@@ -122,7 +128,7 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
       const definition = other()
       specOf(definition).warpFactor = { type: 'integer' }
       await apply(definition)
-      await kubectl(['wait', '--for=condition=Established', 'crd/backups.velero.io'])
+      await untilEstablished(given.cluster, 'backups.velero.io')
       await apply(warp(9))
       assert.match(
         await succeed('install', '--crds-only'),
@@ -136,7 +142,7 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
       specOf(definition).warpFactor = { type: 'integer' }
       delete specOf(definition).ttl
       await apply(definition)
-      await kubectl(['wait', '--for=condition=Established', 'crd/backups.velero.io'])
+      await untilEstablished(given.cluster, 'backups.velero.io')
       await apply(warp(7))
       assertRefused(
         await lateen(install),

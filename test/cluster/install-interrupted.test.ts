@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { announceSeed, rotatingSeeds, type SeededRandom, seededRandom } from '../../tools/test/seeds.ts'
 import { type Lateen, lateenFor } from './cli-runner.ts'
-import { allObjects, backTo, outcomes } from './install-scene.ts'
+import { backTo, outcomes, settledObjects } from './install-scene.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 const given = await givenCluster({ own: true })
@@ -60,7 +60,7 @@ describe('an interrupted lateen', { skip: given.skip, concurrency: false }, asyn
     it(`is finished by the same command, and leaves nothing in the end (seed ${seed})`, async t => {
       announceSeed(t, seed)
       const random = seededRandom(seed)
-      const clean = await allObjects(given.cluster)
+      const clean = await settledObjects(given.cluster)
       await killSomewhere(install, random)
       const installed = await lateen(install)
       assert.equal(installed.status, 0, installed.stderr)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { type Lateen, lateenFor } from './cli-runner.ts'
-import { allObjects, backTo } from './install-scene.ts'
+import { allObjects, backTo, settledObjects } from './install-scene.ts'
 
 const given = await givenCluster({ own: true })
 const lateen: Lateen = given.skip
@@ -15,7 +15,7 @@ describe('lateen uninstall', { skip: given.skip, concurrency: false }, () => {
   const { kubectl } = given.skip ? { kubectl: async () => '' } : given.cluster
   let clean: Set<string>
   before(async () => {
-    clean = await allObjects(given.cluster)
+    clean = await settledObjects(given.cluster)
   })
 
   const apply = (object: object) => kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(object) })

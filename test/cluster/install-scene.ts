@@ -23,6 +23,38 @@ export async function allObjects({ kubectl }: Pick<Cluster, 'kubectl'>): Promise
   return new Set(listed.split('\n').filter(line => line !== '' && !passing.test(line)))
 }
 
+/**
+ * The same of a cluster that is left alone, once it has put into its namespaces what it puts there by itself: accounts and certificates come
+ * a moment after a namespace, and those of its controllers a moment after its start.
+ */
+export async function settledObjects(cluster: Pick<Cluster, 'kubectl'>): Promise<Set<string>> {
+  let last = new Set<string>()
+  let missing: string[] = []
+  return waitUntil(
+    async () => {
+      const now = await allObjects(cluster)
+      missing = [...now].flatMap(line => ownOf(line)).filter(line => !now.has(line))
+      const isSame = now.symmetricDifference(last).size === 0
+      last = now
+      return missing.length === 0 && isSame && now
+    },
+    {
+      timeoutMs: 180_000,
+      everyMs: 1_000,
+      failure: () =>
+        new Error(`the cluster does not come to rest; missing: ${missing.join(' ') || 'nothing'}`),
+    },
+  )
+}
+
+/** What every namespace is given, where the object is one. */
+function ownOf(line: string): string[] {
+  const [, namespace] = /^Namespace\/\/(.+)$/.exec(line) ?? []
+  return namespace === undefined
+    ? []
+    : [`ServiceAccount/${namespace}/default`, `ConfigMap/${namespace}/kube-root-ca.crt`]
+}
+
 /** Waits until the cluster holds exactly these objects again; says what is missing or left otherwise. */
 export async function backTo(before: ReadonlySet<string>, cluster: Pick<Cluster, 'kubectl'>): Promise<void> {
   let difference = ''
@@ -36,7 +68,8 @@ export async function backTo(before: ReadonlySet<string>, cluster: Pick<Cluster,
       difference = `left: ${left.join(' ') || 'nothing'}; missing: ${missing.join(' ') || 'nothing'}`
       return left.length === 0 && missing.length === 0
     },
-    { timeoutMs: 60_000, failure: () => new Error(`the cluster is not as it was before, ${difference}`) },
+    // A namespace whose deletion fails at first is tried again after up to a minute.
+    { timeoutMs: 240_000, failure: () => new Error(`the cluster is not as it was before, ${difference}`) },
   )
 }
 

@@ -10,7 +10,7 @@ import { busyboxImage, busyboxImageName } from '../../tools/image/busybox-image.
 import { lateenImage, lateenImageName } from '../../tools/image/lateen-image.ts'
 import { BackupBucket } from './backup-bucket.ts'
 import { type Lateen, lateenFor } from './cli-runner.ts'
-import { allObjects, backTo, interruptedAt, outcomes, s3Flags } from './install-scene.ts'
+import { backTo, interruptedAt, outcomes, s3Flags, settledObjects } from './install-scene.ts'
 
 const given = await givenCluster({ node: true, s3: true, own: true })
 const lateen: Lateen = given.skip
@@ -68,7 +68,7 @@ describe('lateen install on a node', { skip: given.skip, concurrency: false }, a
     flags = [...(await s3Flags(given.cluster, folder, 'install')), `--image=${lateenImageName}`]
     await kubectl(['create', 'namespace', 'shop'])
     await kubectl(['-n', 'shop', 'create', 'configmap', 'stock', '--from-literal=apples=7'])
-    clean = await allObjects(given.cluster)
+    clean = await settledObjects(given.cluster)
   })
 
   it('returns when the server serves, confined as it is', async () => {
@@ -134,11 +134,11 @@ describe('lateen install on a node', { skip: given.skip, concurrency: false }, a
   it('refuses to uninstall while a backup runs, which the old server has taken up, and names it', async () => {
     await kubectl(['create', 'namespace', 'slow'])
     await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(slowPod) })
-    await kubectl(['-n', 'slow', 'wait', '--for=condition=Ready', 'pod/slow', '--timeout=60s'])
+    await kubectl(['-n', 'slow', 'wait', '--for=condition=Ready', 'pod/slow', '--timeout=180s'])
     await succeed('backup', 'create', 'running', '--include-namespaces=slow')
     const phase = ['-n', 'velero', 'get', 'backup/running', '-ojsonpath={.status.phase}']
     await waitUntil(async () => (await kubectl(phase)) === 'InProgress', {
-      timeoutMs: 60_000,
+      timeoutMs: 110_000,
       failure: () => new Error('the backup does not start'),
     })
     const refused = await lateen(['uninstall'], { stdin: 'y\n' })
@@ -168,7 +168,7 @@ describe('lateen install on a node', { skip: given.skip, concurrency: false }, a
     const folders = ['--provider=filesystem', '--bucket=backups', '--no-secret', '--filesystem-pvc=disk']
     await succeed('install', ...folders, `--image=${lateenImageName}`, '--replicas=2', '--wait')
     const available = ['--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/default']
-    await kubectl(['-n', 'velero', 'wait', ...available, '--timeout=60s'])
+    await kubectl(['-n', 'velero', 'wait', ...available, '--timeout=180s'])
     await succeed('backup', 'create', 'kept', '--include-namespaces=shop', '--wait')
     assert.match(await succeed('backup', 'logs', 'kept'), /backup=velero\/kept/)
     assert.match(await succeed('backup', 'describe', 'kept', '--details'), /shop\/stock/)

@@ -16,6 +16,7 @@ import {
   type Unstructured,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { type ConfigMap, ConfigMapKind } from './core-kinds.ts'
 import { startHttpProxy, startSocksProxy } from './kube-client-proxies.ts'
 
@@ -209,7 +210,7 @@ describe('The verbs of the client', { skip: given.skip }, () => {
   it('work on a kind that was defined after the client was made, and on its status', async () => {
     const definitions = client.resource(await client.discovery.require('crd'))
     await definitions.create(gadgetDefinition)
-    await given.cluster.kubectl(['wait', '--for=condition=Established', `crd/gadgets.${group}`])
+    await untilEstablished(given.cluster, `gadgets.${group}`)
     assert.equal(await client.discovery.find('gdg'), undefined, 'discovery is kept until it is refreshed')
     const kind = await findGadgets(client)
     const gadgets = client.resource<Unstructured>(kind, namespace)
@@ -273,35 +274,6 @@ describe('The verbs of the client', { skip: given.skip }, () => {
       await using proxied = await createKubeClient({ config: { ...config, proxyUrl: proxy.url } })
       assert.match(await proxied.getRaw('/version'), /gitVersion/)
       assert.deepEqual(proxy.targets, [new URL(config.server).host])
-    }
-  })
-
-  it('carry on with the other kinds when the server of one group is down', async () => {
-    const name = `v1.down.${group}`
-    const apiService = {
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name },
-      spec: {
-        group: `down.${group}`,
-        version: 'v1',
-        groupPriorityMinimum: 100,
-        versionPriority: 100,
-        insecureSkipTLSVerify: true,
-        service: { name: 'nowhere', namespace },
-      },
-    }
-    const services = client.resource(await client.discovery.require('apiservices'))
-    await services.create(apiService)
-    try {
-      await given.cluster.kubectl(['wait', '--for=condition=Available=False', `apiservice/${name}`])
-      await client.discovery.refresh()
-      assert.ok(await client.discovery.find('configmaps'))
-      const failed = (await client.discovery.failures()).map(failure => failure.group)
-      assert.deepEqual(failed, [`down.${group}`])
-    } finally {
-      await services.delete(name)
-      await client.discovery.refresh()
     }
   })
 })

@@ -36,8 +36,14 @@ export async function deleteFromEtcd(etcd: Cluster['etcd'], key: string): Promis
   if (deleted !== '1') throw new Error(`etcd has no key ${key}`)
 }
 
+/** The version of the last write of all. */
+export async function revisionOfEtcd(etcd: Cluster['etcd']): Promise<string> {
+  const { header } = await callEtcd(etcd, '/v3/kv/range', { key: btoa('/') })
+  return header.revision
+}
+
 /** Forgets all history before now. */
 export async function compactEtcd(etcd: Cluster['etcd']): Promise<void> {
-  const { header } = await callEtcd(etcd, '/v3/kv/range', { key: btoa('/') })
-  await callEtcd(etcd, '/v3/kv/compaction', { revision: header.revision, physical: true })
+  const revision = await revisionOfEtcd(etcd)
+  await callEtcd(etcd, '/v3/kv/compaction', { revision, physical: true })
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { KubeObject, Unstructured } from '@lateen/kube'
 import type { NamedRule, Rights } from '../../packages/cli/src/install/cluster-role.ts'
 import {
@@ -7,6 +8,7 @@ import {
   rightsObjects,
 } from '../../packages/cli/src/install/cluster-role.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { untilSeen } from '../../tools/cluster/wait-until.ts'
 
 /** A user that may do what a role says, and nothing that everybody may. */
@@ -29,7 +31,7 @@ export async function takeCommonRights(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Gives a user the roles of an installation, but for the rules left out. */
+/** Gives a user the roles of an installation, but for the rules left out, and waits until the API server knows them. */
 export async function userWith(
   cluster: Cluster,
   options: {
@@ -42,43 +44,42 @@ export async function userWith(
 ): Promise<RoleUser> {
   const { namespace, user, rights, without = [], hidden = [] } = options
   const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }]
+  // Allows what nobody asks for. Roles of the same name, with other rules, were there before: only this shows that these are known.
+  const mark = { group: 'example.dev', resource: `marks-${randomUUID()}` }
+  const marked = (verb: string) => ({ apiGroups: [mark.group], resources: [mark.resource], verbs: [verb] })
   const items = rightsObjects(rights, { namespace, serviceAccountName: 'velero' }).map(object => {
     const { kind } = object as { kind: string }
     if (kind.endsWith('Binding')) return { ...object, subjects }
-    const named = kind === 'ClusterRole' ? clusterRules(rights) : namespaceRules
-    const rules = named
+    const isWide = kind === 'ClusterRole'
+    const rules = (isWide ? clusterRules(rights) : namespaceRules)
       .filter(({ id }) => !without.includes(id))
-      .map(each => (kind === 'ClusterRole' ? withoutResources(each, hidden) : each).rule)
-    return { ...object, rules }
+      .map(each => (isWide ? withoutResources(each, hidden) : each).rule)
+    return { ...object, rules: [...rules, marked(isWide ? 'see-wide' : 'see-own')] }
   })
   await forgetRoles(cluster, namespace)
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await cluster.kubectl(['create', '-f', '-'], { stdin })
-  await rolesKnown(cluster, { user, namespace, without })
+  await untilAllowed(cluster, user, { ...mark, verb: 'see-wide' })
+  await untilAllowed(cluster, user, { ...mark, verb: 'see-own', namespace })
   return { name: user, kubeconfig: await cluster.kubeconfigFor(user) }
 }
 
-/** Waits until the API server knows both roles: it hears of them a moment after they are made. */
-async function rolesKnown(
+/** Waits until the API server knows that a user may do something: it hears of roles a moment after they are made. */
+export async function untilAllowed(
   cluster: Cluster,
-  { user, namespace, without }: { user: string; namespace: string; without: readonly string[] },
+  user: string,
+  resourceAttributes: { verb: string; group: string; resource: string; namespace?: string },
 ): Promise<void> {
-  const wide = { verb: 'create', group: 'snapshot.storage.k8s.io', resource: 'volumesnapshots' }
-  const inside = without.includes('own-lease')
-    ? { verb: 'watch', group: 'velero.io', resource: 'backups', namespace }
-    : { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace }
-  for (const resourceAttributes of [wide, inside]) {
-    // The user may not even ask what it may do: others have to.
-    const review = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: { user, resourceAttributes },
-    }
-    const args = ['create', '-f', '-', '-o', 'jsonpath={.status.allowed}']
-    await untilSeen(`that ${user} may do ${JSON.stringify(resourceAttributes)}`, async () => {
-      return (await cluster.kubectl(args, { stdin: JSON.stringify(review) })) === 'true'
-    })
+  // The user may not even ask what it may do: others have to.
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: { user, resourceAttributes },
   }
+  const args = ['create', '-f', '-', '-o', 'jsonpath={.status.allowed}']
+  await untilSeen(`that ${user} may do ${JSON.stringify(resourceAttributes)}`, async () => {
+    return (await cluster.kubectl(args, { stdin: JSON.stringify(review) })) === 'true'
+  })
 }
 
 /** Removes what `userWith` made. */
@@ -227,7 +228,7 @@ export async function createContents(cluster: Cluster, namespace: string): Promi
       stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
     })
   await create(definition, ...contents(namespace))
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', `crd/sails.${customGroup}`])
+  await untilEstablished(cluster, `sails.${customGroup}`)
   await create(object)
   const sail = ['sail', 'lateen', '-n', namespace]
   await cluster.kubectl([

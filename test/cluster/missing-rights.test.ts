@@ -11,6 +11,7 @@ import {
   createPod,
   customGroup,
   takeCommonRights,
+  untilAllowed,
   userWith,
 } from './least-privilege-scene.ts'
 import { failedServer, spawnServer } from './storage-location-harness.ts'
@@ -134,6 +135,13 @@ describe('A server that lacks a right', { skip: given.skip }, () => {
     const wide = ['namespaces', 'persistentvolumes', ...roles]
     await cluster.kubectl(['create', 'clusterrole', user, '--verb=get,list', `--resource=${wide.join(',')}`])
     await cluster.kubectl(['create', 'clusterrolebinding', user, `--clusterrole=${user}`, `--user=${user}`])
+    await untilAllowed(cluster, user, {
+      verb: 'list',
+      group: 'apps',
+      resource: 'deployments',
+      namespace: data,
+    })
+    await untilAllowed(cluster, user, { verb: 'list', group: '', resource: 'persistentvolumes' })
     await using server = await scene.start({ kubeconfig })
     const spec = { includedNamespaces: [data], includeClusterResources: false }
     const { status } = await scene.backups.take('guest', spec)

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BackupKind, cancelAnnotation, RestoreKind, ScheduleKind } from '@lateen/api'
 import { unlessNotFound } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { announceSeed, rotatingSeeds, type SeededRandom, seededRandom } from '../../tools/test/seeds.ts'
 import { makePluginFolder, type PluginFolder } from '../compat/plugin-folder.ts'
 import { createConfigMaps, openServerScene, type ServerScene } from './backup-server-scene.ts'
@@ -152,6 +153,14 @@ describe('a server that is killed again and again, with much to do', {
       if (metadata.deletionTimestamp === undefined) await scene.restores.ended(metadata.name ?? '')
       else await scene.restores.gone(metadata.name ?? '')
     }
+    // One that was asked for last may not have begun when its backup was looked at.
+    await waitUntil(
+      async () => (await deletions.list()).every(({ status }) => status?.phase === 'Processed'),
+      {
+        timeoutMs: 180_000,
+        failure: async () => new Error(`deletions go on: ${JSON.stringify(await deletions.list())}`),
+      },
+    )
     test.diagnostic(`backups ended as ${[...new Set(phases)].sort().join(', ')}`)
   }
 

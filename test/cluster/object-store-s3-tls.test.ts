@@ -73,7 +73,7 @@ describe('the aws store and TLS, on a real S3 server', { skip: given.skip }, () 
     await waitUntil(
       async () => (await prefixes({ insecureSkipTLSVerify: 'true' }).catch(() => undefined)) !== undefined,
       {
-        timeoutMs: 20_000,
+        timeoutMs: 120_000,
         failure: () => new Error(`versitygw did not come up: ${Buffer.concat(output)}`),
       },
     )
@@ -86,7 +86,7 @@ describe('the aws store and TLS, on a real S3 server', { skip: given.skip }, () 
 
   async function prefixes(config: Record<string, string>, host = '127.0.0.1'): Promise<string[]> {
     await using store = new AwsStore({
-      timeouts: { connectMs: 5_000, idleMs: 5_000, attempts: 1 },
+      timeouts: { connectMs: 30_000, idleMs: 30_000, attempts: 1 },
       env: {},
       readSecret: () => assert.fail('no secret was to be read'),
     })

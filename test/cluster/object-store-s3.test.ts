@@ -29,7 +29,7 @@ async function credentials(id: string, secret: string): Promise<string> {
 async function openStore(config: Record<string, string> = {}): Promise<AwsStore> {
   const { s3 } = given.cluster
   const store = new AwsStore({
-    timeouts: { connectMs: 5_000, idleMs: 20_000, attempts: 1 },
+    timeouts: { connectMs: 30_000, idleMs: 60_000, attempts: 1 },
     env: {},
     readSecret: () => assert.fail('no secret was to be read'),
   })

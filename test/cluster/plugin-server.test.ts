@@ -88,7 +88,7 @@ describe('a server with a plugins folder', { skip: given.skip }, () => {
 
   it('lists them to velero, too', { skip: withoutVelero }, async () => {
     const env = { KUBECONFIG: scene.cluster.kubeconfigPath, HOME: folder.notes }
-    const args = ['plugin', 'get', '--namespace', scene.namespace]
+    const args = ['plugin', 'get', '--timeout=60s', '--namespace', scene.namespace]
     const { stdout } = await promisify(execFile)(await tool('velero'), args, { env })
     for (const line of [/^velero.io\/aws +ObjectStore$/m, /^example.com\/seen +BackupItemAction$/m]) {
       assert.match(stdout, line)

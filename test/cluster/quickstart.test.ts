@@ -226,7 +226,7 @@ describe('npm run quickstart', { skip: given.skip }, () => {
         said += text
       })
       await waitUntil(async () => (await begins()) && said.includes(moment), {
-        timeoutMs: 180_000,
+        timeoutMs: 600_000,
         failure: () => new Error(`it does not come to that: ${said}`),
       })
       child.kill('SIGINT')

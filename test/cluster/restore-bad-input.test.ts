@@ -18,7 +18,7 @@ describe('a restore with input that makes no sense', { skip: given.skip, concurr
   before(async () => {
     scene = await openServerScene(given.cluster, 'restore-bad-input')
     // Backups stay in the phase that a test gives them.
-    const disabledControllers = ['backup', 'backup-queue', 'backup-finalizer']
+    const disabledControllers = ['backup', 'backup-queue', 'backup-finalizer', 'backup-operations']
     const backupDefaults = { ...serverDefaults.backupDefaults, resourceTimeout: 2_000 }
     await scene.start({ disabledControllers, backupDefaults, terminatingResourceTimeout: 2_000 })
     const archive = archiveOf(stored(configMap({ namespace: 'source', name: 'plain' }, { a: 'b' })))

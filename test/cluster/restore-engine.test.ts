@@ -20,7 +20,9 @@ const kubectl = { manager: 'kubectl-create', operation: 'Update', apiVersion: 'v
 
 describe('The restore engine', { skip: given.skip }, () => {
   let client: KubeClient
-  const { create, get, untilRefused } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
+  const { create, createForPods, get, untilRefused } = handsOn({
+    kubectl: (...args) => given.cluster.kubectl(...args),
+  })
 
   before(async () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
@@ -254,6 +256,7 @@ describe('The restore engine', { skip: given.skip }, () => {
       stored(pod('mirror', {}, { 'kubernetes.io/config.mirror': 'x' })),
       stored(pod('runs', { status: { phase: 'Running' } })),
     )
+    await createForPods({ name: 'restore-pods' })
     const told: string[] = []
     const hooks: string[] = []
     const { items } = await restoreArchive({
@@ -290,7 +293,9 @@ describe('The restore engine', { skip: given.skip }, () => {
       /timed out waiting for terminating namespace restore-stuck/,
     )
     assert.equal(items.get('configmaps restore-stuck/x')?.action, 'failed')
-    const again = restoreArchive({ client, archive })
+    // The cluster looks after a namespace that held something only some seconds later, and later still when it is busy.
+    const patient = { resource: 20_000, terminating: 300_000 }
+    const again = restoreArchive({ client, archive, ports: { timeouts: patient } })
     await given.cluster.kubectl([
       'patch',
       'cm',

@@ -20,7 +20,7 @@ const namespaces = [
 
 describe('Objects that exist when they are restored', { skip: given.skip }, () => {
   let client: KubeClient
-  const { create, get } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
+  const { create, get, untilRefused } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
 
   before(async () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
@@ -157,7 +157,7 @@ describe('Objects that exist when they are restored', { skip: given.skip }, () =
       stored({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: `secret-${index}` } }),
     )
     await restoreArchive({ client, archive: archiveOf(...secrets.slice(0, 17)) })
-    const hard = { 'count/secrets': '20' }
+    const hard = { 'count/secrets': '20', 'count/services': '0' }
     await create({
       apiVersion: 'v1',
       kind: 'ResourceQuota',
@@ -166,6 +166,9 @@ describe('Objects that exist when they are restored', { skip: given.skip }, () =
     })
     const counted = '--for=jsonpath={.status.used.count/secrets}=17'
     await given.cluster.kubectl(['wait', 'resourcequota/few', '-n', namespace, counted, '--timeout=300s'])
+    // An API server that has seen the quota and not yet its status refuses everything that is counted.
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: 'refused' } }
+    await untilRefused({ ...service, spec: { ports: [{ port: 80 }] } }, 'exceeded quota')
     const { outcome } = await restoreArchive({ client, archive: archiveOf(...secrets), workers: 8 })
     assert.deepEqual(outcome.results.errors, {})
     assert.ok(await get('secret', 'secret-19', namespace))

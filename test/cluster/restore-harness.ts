@@ -159,20 +159,28 @@ export function stored(object: Stored): ArchivedObject {
 export interface ClusterHands {
   get(resource: string, name: string, namespace?: string): Promise<Stored>
   create(...objects: object[]): Promise<void>
+  /** Makes a namespace in which pods can be created: the cluster makes the account that they need a moment later. */
+  createForPods(metadata: { name: string; [field: string]: unknown }): Promise<void>
   /** Waits until the server refuses to create the object: quotas and policies take effect a moment after they are there. */
   untilRefused(object: object, reason: string): Promise<void>
 }
 
 export function handsOn(cluster: Pick<Cluster, 'kubectl'>): ClusterHands {
+  const create = async (...items: object[]): Promise<void> => {
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+    await cluster.kubectl(['create', '-f', '-'], { stdin })
+  }
   return {
     async get(resource, name, namespace) {
       const place = namespace === undefined ? [] : ['-n', namespace]
       const args = ['get', resource, name, '-o', 'json', '--show-managed-fields', ...place]
       return JSON.parse(await cluster.kubectl(args))
     },
-    async create(...items) {
-      const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-      await cluster.kubectl(['create', '-f', '-'], { stdin })
+    create,
+    async createForPods(metadata) {
+      await create({ apiVersion: 'v1', kind: 'Namespace', metadata })
+      const account = ['--for=create', 'serviceaccount/default', '-n', metadata.name]
+      await cluster.kubectl(['wait', ...account, '--timeout=180s'])
     },
     async untilRefused(object, reason) {
       const stdin = JSON.stringify(object)

@@ -11,7 +11,7 @@ import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
 import { openServerScene } from './backup-server-scene.ts'
-import { archiveOf, restoreArchive, type Stored, stored } from './restore-harness.ts'
+import { archiveOf, handsOn, restoreArchive, type Stored, stored } from './restore-harness.ts'
 
 const given = await givenCluster({ node: true, s3: true })
 const namespace = 'restore-hooks'
@@ -123,6 +123,7 @@ describe('restore hooks', { skip: given.skip }, () => {
 
   before(async () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
+    await handsOn(given.cluster).createForPods({ name: namespace })
   })
 
   after(async () => {
@@ -199,7 +200,8 @@ describe('restore hooks', { skip: given.skip }, () => {
       everyMs: 200,
     })
     await kubectl(['delete', 'pod', 'a-7', '-n', namespace, '--force', '--wait=true'])
-    const { results, hookStatus } = await hooks.finish(1_000)
+    // Long enough for the news of the deletion.
+    const { results, hookStatus } = await hooks.finish(10_000)
     const told = results.errors.namespaces?.[namespace] ?? []
     assert.match(told.join('\n'), /a-7 not executed: the pod was deleted/)
     assert.equal(told.filter(text => text.includes('and no longer')).length, 199)
@@ -211,7 +213,7 @@ describe('restore hooks', { skip: given.skip }, () => {
     await using hooks = hooksOf({}, never)
     await restorePods(hooks, {}, [pod('patient', { annotations, main: probe('test', '-f', '/tmp/go') })])
     const running = '--for=jsonpath={.status.phase}=Running'
-    await kubectl(['wait', '-n', namespace, running, 'pod/patient', '--timeout=60s'])
+    await kubectl(['wait', '-n', namespace, running, 'pod/patient', '--timeout=180s'])
     await given.cluster.kill('kube-apiserver')
     await given.cluster.start('kube-apiserver')
     assert.equal(await has('patient', 'late'), false)

@@ -29,7 +29,6 @@ const pod = {
   spec: { containers: [container] },
 }
 const objects = [
-  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: shop, labels } },
   configMap(metadata('settings'), { color: 'blue' }),
   { apiVersion: 'v1', kind: 'Secret', metadata: metadata('key'), stringData: { key: 'hidden' } },
   {
@@ -83,11 +82,12 @@ function failed({ status, stdout, stderr }: Ended, message: RegExp): void {
 describe('lateen restore create --local', { skip: given.skip, concurrency: false }, () => {
   const bucket = path.join(folder, 'bucket')
   const namespaces = [shop, `${shop}-copy`, `${shop}-partly`, `${shop}-late`]
-  const { get, create } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
+  const { get, create, createForPods } = handsOn({ kubectl: (...args) => given.cluster.kubectl(...args) })
   let lateen: Lateen
 
   before(async () => {
     const admin = await lateenFor(given.cluster.kubeconfigPath)
+    await createForPods({ name: shop, labels })
     await create(...objects, rights, binding)
     const taken = await admin(['backup', 'create', 'shop', '--include-namespaces', shop, '--local', bucket])
     assert.match(taken.stdout, /status: Completed/)

@@ -138,7 +138,8 @@ export async function openOperationsScene(
         failure: () => new Error(`nobody asked about ${operation}`),
         everyMs: 30,
       }).then(() => undefined),
-    lose: operation => rm(at(operation), { recursive: true }),
+    // The plugin may be noting something there at that moment.
+    lose: operation => rm(at(operation), { recursive: true, maxRetries: 20 }),
     note: file => readFile(at(file), 'utf8'),
     async operations(restore) {
       const key = `restores/${restore}/restore-${restore}-itemoperations.json.gz`

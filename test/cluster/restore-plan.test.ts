@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { RestoreSpec } from '@lateen/api'
 import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
@@ -11,6 +12,7 @@ import { applyModifiers } from '../../packages/server/src/restore/modifiers/appl
 import { parseModifiers } from '../../packages/server/src/restore/modifiers/parse-modifiers.ts'
 import type { ResourceModifiers } from '../../packages/server/src/restore/modifiers/resource-modifiers.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { type DonePlan, keyOf, planArchive, versionsOf } from './plan-harness.ts'
 import { type PlanScene, planScene } from './plan-scene.ts'
@@ -46,8 +48,9 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
 
   async function prepare({ existing, live }: PlanScene): Promise<void> {
     await create(...existing)
-    await given.cluster.kubectl(['wait', '--for=create', 'serviceaccount/default', '-n', live])
-    await given.cluster.kubectl(['wait', '--for=jsonpath={.status.hard}', 'quota/few', '-n', live])
+    const place = ['-n', live, '--timeout=300s']
+    await given.cluster.kubectl(['wait', '--for=create', 'serviceaccount/default', ...place])
+    await given.cluster.kubectl(['wait', '--for=jsonpath={.status.hard}', 'quota/few', ...place])
     await untilRefused(
       configMap({ namespace: live, name: 'probe' }, { forbidden: 'yes' }),
       'forbidden by policy',
@@ -58,9 +61,11 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
   async function prepareQuota(): Promise<void> {
     const place = ['-n', quotaNamespace]
     await given.cluster.kubectl(['create', 'namespace', quotaNamespace])
-    await given.cluster.kubectl(['wait', '--for=create', 'configmap/kube-root-ca.crt', ...place])
+    const patience = '--timeout=400s'
+    await given.cluster.kubectl(['wait', '--for=create', 'configmap/kube-root-ca.crt', ...place, patience])
     await given.cluster.kubectl(['create', 'quota', 'three', '--hard=count/configmaps=3', ...place])
-    await given.cluster.kubectl(['wait', '--for=jsonpath={.status.used}', 'quota/three', ...place])
+    const counted = '--for=jsonpath={.status.used.count/configmaps}=1'
+    await given.cluster.kubectl(['wait', counted, 'quota/three', ...place, patience])
   }
 
   /** Somebody who may read everything and change nothing. */
@@ -75,6 +80,8 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
       '--clusterrole=looker',
       '--serviceaccount=default:looker',
     ])
+    const ask = ['auth', 'can-i', 'list', 'configmaps', '-A', '--as=system:serviceaccount:default:looker']
+    await untilSeen('the looker may look', () => kubectl(ask).catch(() => false))
     const token = (await kubectl(['create', 'token', 'looker', '-n', 'default'])).trim()
     const text = await kubectl(['config', 'view', '--raw', '--flatten', '-o', 'json'])
     const file = path.join(await mkdtemp(path.join(tmpdir(), 'lateen-looker-')), 'config')
@@ -93,6 +100,8 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
   async function atRest(): Promise<void> {
     let last = await versionsOf(client)
     for (let calm = 0; calm < 3; calm++) {
+      // As long as a controller of a busy machine may take to begin.
+      await sleep(1_000)
       const now = await versionsOf(client)
       if (!isDeepStrictEqual(now, last)) calm = -1
       last = now

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { createConfigMaps, openServerScene, type ServerScene } from './backup-server-scene.ts'
+import { type MisbehavingProxy, startMisbehavingProxy } from './misbehaving-proxy.ts'
 import type { RunningServer } from './storage-location-harness.ts'
 
 const given = await givenCluster({ s3: true })
@@ -20,14 +21,22 @@ function begunBy(...servers: readonly RunningServer[]): string[] {
 
 describe('two servers that take turns', { skip: given.skip, concurrency: false }, () => {
   let scene: ServerScene
+  let proxy: MisbehavingProxy | undefined
+  let asleep = Promise.withResolvers<void>()
   const made: string[] = []
 
   before(async () => {
-    scene = await openServerScene(given.cluster, 'restore-turns')
+    // The one that runs does not end before the first server sleeps, which would begin with the one that waits.
+    proxy = await startMisbehavingProxy(given.cluster.s3.endpoint, async ({ method, url = '' }) => {
+      if (method === 'PUT' && url.includes('/restores/running-')) await asleep.promise
+      return undefined
+    })
+    scene = await openServerScene(given.cluster, 'restore-turns', { s3Url: proxy.endpoint })
     await createConfigMaps(scene, { count: objects, bytes: 2_000 })
   })
   after(async () => {
     await scene?.[Symbol.asyncDispose]()
+    await proxy?.[Symbol.asyncDispose]()
     await given.cluster.kubectl([
       'delete',
       'namespace',
@@ -49,6 +58,7 @@ describe('two servers that take turns', { skip: given.skip, concurrency: false }
     it(`never restore the same, though the first one falls asleep and wakes up (seed ${seed})`, async test => {
       announceSeed(test, seed)
       const random = seededRandom(seed)
+      asleep = Promise.withResolvers()
       const first = await scene.start({ leaderElection: true })
       const backup = await scene.backups.get('whole').catch(() => undefined)
       if (backup === undefined) await scene.backups.take('whole', { includedNamespaces: [scene.data] })
@@ -59,6 +69,7 @@ describe('two servers that take turns', { skip: given.skip, concurrency: false }
       await scene.restores.until(running, ({ status }) => status?.phase !== undefined)
       await sleep(random.next() * 300)
       first.pause()
+      asleep.resolve()
       const second = await taking
       const ended = await scene.restores.ended(running)
       assert.equal((await scene.restores.ended(waiting)).status?.phase, 'Completed')

@@ -73,9 +73,13 @@ describe('Volumes in a restore', { skip: given.skip }, () => {
   const removeAll = async () => {
     const { kubectl } = given.cluster
     await kubectl(['delete', 'ns', source, target, '--ignore-not-found'])
-    const all = (await kubectl(['get', 'pv', '-o', 'name'])).split('\n')
-    const ours = all.filter(name => /restore-|velero-clone-/.test(name))
-    if (ours.length > 0) await kubectl(['delete', '--ignore-not-found', ...ours])
+    const { items } = JSON.parse(await kubectl(['get', 'pv', '-o', 'json'])) as { items: Bindable[] }
+    // Other tests have volumes in this cluster, too, whose names begin alike.
+    const names = ['kept', 'lost', 'snap', 'unable'].map(name => `restore-${name}`)
+    const isOurs = ({ metadata, spec }: Bindable) =>
+      names.includes(metadata.name ?? '') || [source, target].includes(spec.claimRef?.namespace ?? '')
+    const ours = items.filter(isOurs).map(({ metadata }) => metadata.name ?? '')
+    if (ours.length > 0) await kubectl(['delete', 'pv', '--ignore-not-found', ...ours])
   }
 
   before(async () => {
@@ -101,7 +105,7 @@ describe('Volumes in a restore', { skip: given.skip }, () => {
       target,
       'pvc/kept',
       '--for=jsonpath={.status.phase}=Bound',
-      '--timeout=30s',
+      '--timeout=180s',
     ])
     const { spec } = await get('pv', 'restore-kept')
     assert.equal(spec.claimRef?.namespace, target)

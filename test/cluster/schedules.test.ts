@@ -205,7 +205,7 @@ describe('the schedule controller', { skip: given.skip, concurrency: false }, ()
         ])
         return JSON.parse(text).items[0]?.message as string | undefined
       },
-      { timeoutMs: 30_000, failure: () => new Error(`no event about ${name}`) },
+      { timeoutMs: 120_000, failure: () => new Error(`no event about ${name}`) },
     )
   }
 

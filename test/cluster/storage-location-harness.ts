@@ -13,6 +13,7 @@ import {
 import type { KubeClient } from '@lateen/kube'
 import type { ServerOptions } from '@lateen/server'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 
 /** Installs our kinds and makes a namespace for one test file. */
@@ -24,8 +25,7 @@ export async function prepareCluster(cluster: Cluster, namespace: string): Promi
 export async function installKinds(cluster: Cluster): Promise<void> {
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: allKinds.map(crdFor) })
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
-  const names = allKinds.map(kind => `crd/${kind.plural}.velero.io`)
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...names])
+  await untilEstablished(cluster, ...allKinds.map(kind => `${kind.plural}.velero.io`))
 }
 
 export interface LogEvent {
@@ -81,7 +81,7 @@ export function launchServer(
     async said(message) {
       const found = await Promise.race([
         waitUntil(async () => log.find(({ msg }) => msg === message), {
-          timeoutMs: 60_000,
+          timeoutMs: 120_000,
           failure: () => new Error(`the server did not say "${message}":\n${describeLog(log)}`),
           everyMs: 20,
         }),
@@ -196,7 +196,7 @@ export class Locations {
         return last.status !== undefined && accepts(last.status, last) ? last.status : undefined
       },
       {
-        timeoutMs: 30_000,
+        timeoutMs: 120_000,
         failure: () => new Error(`${name} stayed at ${JSON.stringify(last?.status)}`),
         everyMs: 50,
       },

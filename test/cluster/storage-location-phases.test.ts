@@ -270,7 +270,7 @@ describe('a server and storage locations', { skip: given.skip }, () => {
     const metrics = async () => (await fetch(`${server.url}/metrics`)).text()
     const shows = (text: string) =>
       waitUntil(async () => (await metrics()).includes(text), {
-        timeoutMs: 10_000,
+        timeoutMs: 120_000,
         failure: () => new Error(`no ${text}`),
       })
     await shows('velero_backup_location_status_gauge{backup_location_name="measured"} 1')
@@ -278,7 +278,7 @@ describe('a server and storage locations', { skip: given.skip }, () => {
     await shows('velero_backup_location_status_gauge{backup_location_name="measured"} 0')
     await locations.delete('measured')
     await waitUntil(async () => !(await metrics()).includes('"measured"'), {
-      timeoutMs: 10_000,
+      timeoutMs: 120_000,
       failure: () => new Error('still there'),
     })
   })

@@ -83,7 +83,7 @@ describe('a server that comes and goes', { skip: given.skip }, () => {
         const seen = await requests.get(made.metadata.name ?? '')
         return seen.status?.phase === 'Processed' ? seen : undefined
       },
-      { timeoutMs: 20_000, failure: () => new Error('no answer') },
+      { timeoutMs: 120_000, failure: () => new Error('no answer') },
     )
     assert.equal(answered.status?.serverVersion, 'v9.9.9-test')
     const stores = answered.status?.plugins?.filter(({ kind }) => kind === 'ObjectStore')
@@ -109,7 +109,7 @@ describe('a server that comes and goes', { skip: given.skip }, () => {
         () => false,
         error => isNotFound(error),
       )
-    await waitUntil(gone, { timeoutMs: 20_000, failure: () => new Error('still there') })
+    await waitUntil(gone, { timeoutMs: 120_000, failure: () => new Error('still there') })
   })
 
   for (const seed of rotatingSeeds({ name: 'killed-server', count: 2 })) {

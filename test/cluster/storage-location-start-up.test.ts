@@ -5,6 +5,7 @@ import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { createKubeClient, loadKubeConfig } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { failedServer, installKinds, Locations, startServer } from './storage-location-harness.ts'
 
 // Of its own: it needs a cluster without our kinds, and kills the API server.
@@ -34,6 +35,9 @@ describe('a server at start', { skip: given.skip }, () => {
     await installKinds(given.cluster)
     const { kubectl } = given.cluster
     await kubectl(['delete', 'crd', 'datauploads.velero.io', 'datadownloads.velero.io', '--wait'])
+    // A server that still sees them starts, and never ends by itself.
+    const listed = () => kubectl(['get', '--raw', '/apis/velero.io/v2alpha1']).catch(String)
+    await untilSeen('that they are gone', async () => !/datauploads|datadownloads/.test(await listed()))
     const { output } = await failedServer(options())
     assert.match(output, /does not serve DataDownload, DataUpload of velero\.io\/v2alpha1\. /)
   })

@@ -48,8 +48,8 @@ describe('the velero command line and our server', { skip: given.skip }, () => {
   }
 
   it('agree on the version of the server and on its plugins', async () => {
-    assert.match(await velero('version'), /Server:\s+Version: v9\.9\.9-test/)
-    const plugins = await velero('plugin', 'get')
+    assert.match(await velero('version', '--timeout=60s'), /Server:\s+Version: v9\.9\.9-test/)
+    const plugins = await velero('plugin', 'get', '--timeout=60s')
     assert.match(plugins, /velero\.io\/aws\s+ObjectStore/)
     assert.match(plugins, /velero\.io\/filesystem\s+ObjectStore/)
   })

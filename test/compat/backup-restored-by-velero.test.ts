@@ -79,7 +79,7 @@ describe('a backup that Lateen took and Velero restores', { skip, concurrency: f
   })
 
   it('is shown by the velero command line while our server hands out its files', async () => {
-    assert.match(await velero('version'), /Server:\n\tVersion: v7\.7\.7-test/)
+    assert.match(await velero('version', '--timeout=60s'), /Server:\n\tVersion: v7\.7\.7-test/)
     const details = await velero('backup', 'describe', 'scene', '--details', '--colorized=false')
     assert.match(details, /^Phase:\s+Completed$/m)
     for (const line of [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -9,11 +10,20 @@ import { after } from 'node:test'
 import { tool } from '../../tools/binaries/tool.ts'
 import { ToolError } from '../../tools/binaries/tool-error.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type Ended, ended } from '../cluster/cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 
 export type Program = 'lateen' | 'velero'
+
+/** A program that runs. */
+export interface Started {
+  /** Waits until what it has printed matches. */
+  said(pattern: RegExp): Promise<void>
+  /** Resolves at its end, whatever its exit code. */
+  readonly ended: Promise<Ended>
+}
 
 /** The real `velero` and `lateen` at one cluster, with a home folder of their own. */
 export interface BothPrograms {
@@ -23,6 +33,8 @@ export interface BothPrograms {
   readonly folder: string
   /** Runs a program to its end, whatever its exit code. */
   end(program: Program, args: readonly string[], env?: Record<string, string>): Promise<Ended>
+  /** Starts a program and does not wait for its end. */
+  start(program: Program, args: readonly string[]): Started
   /** Runs a program that must succeed, and returns what it printed. */
   run(program: Program, args: readonly string[], env?: Record<string, string>): Promise<string>
   /** Starts `lateen server`. Disposing stops it, and fails if it did not end well. */
@@ -46,10 +58,12 @@ export async function bothPrograms(given: Given): Promise<BothPrograms> {
     KUBECONFIG: given.cluster.kubeconfigPath,
     ...more,
   })
-  const end: BothPrograms['end'] = (program, args, env) => {
-    const [file = '', ...first] = program === 'lateen' ? [process.execPath, launcher] : [String(velero)]
-    return ended(file, [...first, ...args], { stdin: '', env: environment(env) })
-  }
+  const commandOf = (program: Program, args: readonly string[]): [string, string[]] =>
+    program === 'lateen' ? [process.execPath, [launcher, ...args]] : [String(velero), [...args]]
+  const end: BothPrograms['end'] = (program, args, env) =>
+    ended(...commandOf(program, args), { stdin: '', env: environment(env) })
+  const start: BothPrograms['start'] = (program, args) =>
+    listening(spawn(...commandOf(program, args), { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }))
   const run: BothPrograms['run'] = async (program, args, env) => {
     const { status, stdout, stderr } = await end(program, args, env)
     assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
@@ -66,6 +80,7 @@ export async function bothPrograms(given: Given): Promise<BothPrograms> {
     skip: given.skip || (velero instanceof ToolError && velero.message),
     folder,
     end,
+    start,
     run,
     startServer,
     startPlace: (namespace, disabled = []) =>
@@ -103,6 +118,20 @@ async function startPlace(
   return server
 }
 
+function listening(child: ChildProcess): Started {
+  const told = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', chunk => {
+      told[name] += chunk
+    })
+  }
+  const closed = once(child, 'close')
+  return {
+    said: pattern => untilSeen(`${pattern} of a program`, async () => pattern.test(told.stdout)),
+    ended: closed.then(([status]) => ({ status, ...told })),
+  }
+}
+
 function stopping(server: ChildProcess): AsyncDisposable {
   let log = ''
   server.stderr?.on('data', chunk => {
@@ -117,12 +146,21 @@ function stopping(server: ChildProcess): AsyncDisposable {
   }
 }
 
-/** A port that nobody listens on now. */
+/**
+ * A port that nobody listens on now. It is none of those that the system gives out itself: whoever asked it for any port would
+ * otherwise get this one before the server that it is meant for has started.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
+  for (;;) {
+    const port = randomInt(10_000, 30_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

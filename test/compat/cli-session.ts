@@ -29,7 +29,7 @@ export function makingLines({ namespace, data, folder, s3 }: Place): Line[] {
   const into = (name: string) => ['--namespace-mappings', `${data}:${namespace}-${name}`]
   const restored = /completed with status: Completed\./
   return [
-    line(/Client:\n\tVersion: v.+\n[\s\S]*Server:\n\tVersion: v/, 'version'),
+    line(/Client:\n\tVersion: v.+\n[\s\S]*Server:\n\tVersion: v/, 'version', '--timeout=60s'),
     line(/^$/, 'client', 'config', 'set', 'colorized=false'),
     line(/colorized: false/, 'client', 'config', 'get'),
     line(/complete/, 'completion', 'bash'),
@@ -101,8 +101,8 @@ export const showingLines: readonly (readonly string[])[] = [
   ['snapshot-location', 'get'],
   ['get', 'snapshot-locations', '--show-labels'],
   ['repo', 'get'],
-  ['plugin', 'get'],
-  ['get', 'plugins'],
+  ['plugin', 'get', '--timeout=60s'],
+  ['get', 'plugins', '--timeout=60s'],
 ]
 
 /** What both programs must print as the same objects. */

@@ -4,6 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import type { DataDownload, DataUpload } from '@lateen/api'
 import type { KubeObject } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { csiScene } from '../cluster/csi-scene.ts'
 import { bothPrograms } from './both-programs.ts'
 import {
@@ -107,7 +108,7 @@ describe('CSI volumes, with Lateen and Velero on one cluster with one driver and
   })
 
   it('have nothing left in the cluster, and one snapshot for each volume in the driver', async () => {
-    assert.deepEqual((await snapshotObjects(given.cluster, prefix)).map(nameOf), [])
+    await allGone(() => snapshotObjects(given.cluster, prefix))
     const handles = (await Promise.all(['csi-by-lateen', 'csi-by-velero'].map(handlesOf))).flat()
     assert.equal(new Set(handles).size, 4)
     assert.deepEqual(await keptByDriver(given.cluster, handles), handles)
@@ -202,9 +203,11 @@ describe('CSI volumes, with Lateen and Velero on one cluster with one driver and
   })
 
   it('have nothing of Lateen left in the cluster after that, and what Velero leaves', async () => {
-    const left = (await snapshotObjects(given.cluster, prefix)).filter(
-      ({ metadata }) => metadata.labels?.[restoreLabel],
-    )
+    const restored = async () =>
+      (await snapshotObjects(given.cluster, prefix)).filter(({ metadata }) => metadata.labels?.[restoreLabel])
+    const ofVelero = ({ metadata }: SnapshotObject) => metadata.labels?.[restoreLabel] === 'csi-by-lateen'
+    await allGone(async () => (await restored()).filter(object => !ofVelero(object)))
+    const left = await restored()
     assert.deepEqual(
       [...new Set(left.map(({ metadata }) => metadata.labels?.[restoreLabel]))],
       ['csi-by-lateen'],
@@ -251,18 +254,37 @@ describe('CSI volumes, with Lateen and Velero on one cluster with one driver and
       lateen.deleteBackups('csi-by-velero', 'moved-by-velero'),
       deletedByVelero('csi-by-lateen', 'moved-by-lateen'),
     ])
-    assert.deepEqual(await keptByDriver(given.cluster, handles), [])
+    // Velero has the driver told to delete them, and does not wait until it has.
+    let kept = handles
+    const isDeleted = async () => {
+      kept = await keptByDriver(given.cluster, handles)
+      return kept.length === 0
+    }
+    const failure = () => new Error(`the driver keeps ${kept.join()}`)
+    await waitUntil(isDeleted, { timeoutMs: 120_000, failure })
     assert.deepEqual(await snapshots(), [])
-    const left = (await snapshotObjects(given.cluster, prefix)).filter(
-      ({ metadata }) => !metadata.labels?.[restoreLabel],
+    await allGone(async () =>
+      (await snapshotObjects(given.cluster, prefix)).filter(
+        ({ metadata }) => !metadata.labels?.[restoreLabel],
+      ),
     )
-    assert.deepEqual(left.map(nameOf), [])
     for (const restored of backups.map(restoredIn)) {
       const { namespace, contents: now } = await restoredCsiWorkload(given.cluster, restored)
       const source = sourceOf(namespace.slice(prefix.length + 1))
       assert.deepEqual(await now(), contents.get(source), 'what was restored does not need the snapshot')
     }
   })
+
+  /** Snapshot objects that are deleted stay until the snapshot controller lets them go, for which nobody waits. */
+  async function allGone(find: () => Promise<SnapshotObject[]>): Promise<void> {
+    let left: SnapshotObject[] = []
+    const isGone = async () => {
+      left = await find()
+      return left.length === 0
+    }
+    const failure = () => new Error(`these stay: ${left.map(nameOf).join(', ')}`)
+    await waitUntil(isGone, { timeoutMs: 120_000, failure })
+  }
 
   async function deletedByVelero(...names: string[]): Promise<void> {
     await velero.run('backup', 'delete', ...names, '--confirm')

@@ -110,7 +110,7 @@ describe('velero-plugin-for-aws under a Lateen server', { skip, concurrency: fal
         [],
       )
       await new Locations(client, namespace).available('default')
-      const get = ['--namespace', namespace, 'plugin', 'get']
+      const get = ['--namespace', namespace, 'plugin', 'get', '--timeout=60s']
       const env = { PATH: '', HOME: folder.notes, KUBECONFIG: given.cluster.kubeconfigPath }
       const { stdout } = await ended(await tool('velero'), get, { stdin: '', env })
       const lines = stdout.split('\n').map(line => line.trim().split(/\s+/).join(' '))

@@ -106,7 +106,7 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
     assert.equal(status?.phase, 'Failed')
     assert.match(status?.failureReason ?? '', /cancelled by request/)
     await waitUntil(async () => (await programs()).length === 0, {
-      timeoutMs: 30_000,
+      timeoutMs: 120_000,
       failure: () => new Error('the program stays'),
     })
   })
@@ -124,7 +124,7 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
     assert.notDeepEqual(await programs(), [])
     server = await start()
     await waitUntil(async () => (await programs()).length === 0, {
-      timeoutMs: 30_000,
+      timeoutMs: 120_000,
       failure: () => new Error('the program stays'),
     })
     for (const name of ['stopped', 'killed']) {

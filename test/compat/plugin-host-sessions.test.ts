@@ -8,6 +8,7 @@ import type { Backup } from '@lateen/api'
 import { silentLogger } from '@lateen/kube'
 import { type ActionItem, type BackupItemAction, isObjectStoreError, isPluginError } from '@lateen/plugin'
 import { noBuiltInPlugins } from '../../packages/server/src/plugin-host/built-in-plugins.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { collectLog } from './collected-log.ts'
 import { makePluginFolder, type PluginFolder } from './plugin-folder.ts'
 import { openPluginHost, type PluginHost } from './plugin-host-scene.ts'
@@ -255,7 +256,10 @@ describe('a program', () => {
     const own = collectLog()
     await using session = host.registry.open({ log: own.child({ backup: 'velero/b' }) })
     await session.backupItemAction('example.com/logs').execute({ item, backup })
-    const { level, fields } = own.entries.find(({ message }) => message === 'Odd fields') ?? {}
+    // Its lines and its answers come by different ways.
+    const told = () => own.entries.find(({ message }) => message === 'Odd fields')
+    await untilSeen('a line of the program', async () => told())
+    const { level, fields } = told() ?? {}
     assert.equal(level, 'warn')
     const { backup: of, pluginName, cmd, plugin, name, namespace } = fields ?? {}
     assert.deepEqual(

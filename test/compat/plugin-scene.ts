@@ -18,7 +18,7 @@ export function shopObjects({ volume, snapshots, namespace }: ShopPlaces): objec
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: shop } },
     configMap('noted', { labels: labelled('noted') }),
     secret('noted'),
-    configMap('copied', { labels: labelled('copied'), annotations: annotated('seconds', '6') }),
+    configMap('copied', { labels: labelled('copied'), annotations: annotated('seconds', '20') }),
     secret('copied'),
     configMap('once', { annotations: annotated('once', 'true') }),
     configMap('left', { annotations: annotated('with', 'right') }),

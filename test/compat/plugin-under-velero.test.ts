@@ -96,7 +96,9 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
   }
 
   it('are found and registered', async () => {
-    const lines = (await cli('plugin', 'get')).split('\n').map(line => line.trim().split(/\s+/).join(' '))
+    const lines = (await cli('plugin', 'get', '--timeout=60s'))
+      .split('\n')
+      .map(line => line.trim().split(/\s+/).join(' '))
     for (const expected of [
       'example.lateen.dev/note-backup BackupItemAction',
       'example.lateen.dev/copy-content BackupItemActionV2',
@@ -120,7 +122,7 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     const details = await waitUntil(
       async () => {
         const text = await cli('backup', 'describe', 'first', '--details', '--colorized=false')
-        return /Progress:\s+[1-9]\d* of 6 complete \(pages\)/.test(text) ? text : undefined
+        return /Progress:\s+[1-9]\d* of 20 complete \(pages\)/.test(text) ? text : undefined
       },
       { timeoutMs: 120_000, failure: () => new Error('velero shows no progress'), everyMs: 500 },
     )

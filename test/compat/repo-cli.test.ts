@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -367,6 +367,10 @@ describe('lateen-repo that cannot go on', () => {
     const { run, storage } = folderRepo('signal')
     const source = await sourceTree('signal')
     for (let n = 0; n < 5; n += 1) await writeFile(path.join(source, `file-${n}`), randomBytes(15_000_000))
+    // Takes no space, and so long to read that the signal does not come too late.
+    const hole = path.join(source, 'hole')
+    await writeFile(hole, '')
+    await truncate(hole, 64 * 2 ** 30)
     await succeed(run('create'))
     const flags = ['--repo', `file://${storage.path}`, '--password-file', path.join(root, 'password')]
     const child = spawn(process.execPath, [launcher, 'snapshot', source, ...flags], {
@@ -379,6 +383,7 @@ describe('lateen-repo that cannot go on', () => {
     const [status] = (await exited) as [number | null]
     assert.equal(status, 130)
     assert.equal(await succeed(run('list')), '')
+    await rm(hole)
     await takeSnapshot(run, source)
     assert.match(await succeed(run('verify')), /all good\n$/)
   })

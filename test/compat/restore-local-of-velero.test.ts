@@ -26,7 +26,8 @@ async function takeBackup(name: string): Promise<void> {
   await using client = await createKubeClient({
     config: await loadKubeConfig({ path: cluster.kubeconfigPath }),
   })
-  await createLocation({ cluster, client, namespace }, { prefix: namespace })
+  // Velero writes credentials from a Secret to a file again and again while its plugin reads it, and now and then the plugin finds none.
+  await createLocation({ cluster, client, namespace }, { prefix: namespace, secret: false })
   await using _server = await startVeleroServer({ cluster, namespace })
   await new Locations(client, namespace).available('default')
   const { status } = await new Backups(client, namespace).take(name, { includedNamespaces: [data] })

@@ -72,22 +72,28 @@ export interface RestoreTwins extends AsyncDisposable {
 export async function startTwins(given: GivenTwins): Promise<RestoreTwins> {
   await using starting = new AsyncDisposableStack()
   const bucket = starting.use(new BackupBucket(given.ours.cluster, serverNamespace))
-  const open = async ({ cluster }: Given, start: (at: Cluster) => Promise<AsyncDisposable>) => {
+  const open = async (
+    { cluster }: Given,
+    { secret, start }: { secret: boolean; start: (at: Cluster) => Promise<AsyncDisposable> },
+  ) => {
     const at: Cluster = { ...cluster, s3: given.ours.cluster.s3 }
     const client = starting.use(
       await createKubeClient({ config: await loadKubeConfig({ path: at.kubeconfigPath }) }),
     )
     await prepareCluster(at, serverNamespace)
-    await createLocation({ cluster: at, client, namespace: serverNamespace }, { prefix: serverNamespace })
+    const place = { cluster: at, client, namespace: serverNamespace }
+    await createLocation(place, { prefix: serverNamespace, secret })
     starting.use(await start(at))
     await new Locations(client, serverNamespace).available('default')
     return { cluster: at, client }
   }
   const [our, their] = await Promise.all([
-    open(given.ours, ({ kubeconfigPath }) =>
-      startServer({ namespace: serverNamespace, kubeconfig: kubeconfigPath }),
-    ),
-    open(given.theirs, startVelero),
+    open(given.ours, {
+      secret: true,
+      start: ({ kubeconfigPath }) => startServer({ namespace: serverNamespace, kubeconfig: kubeconfigPath }),
+    }),
+    // Velero writes credentials from a Secret to a file again and again while its plugin reads it, and now and then the plugin finds none.
+    open(given.theirs, { secret: false, start: startVelero }),
   ])
   const clients = [our.client, their.client]
   const twin = ({ cluster, client }: typeof our): Twin => ({

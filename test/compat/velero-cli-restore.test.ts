@@ -4,7 +4,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { bothPrograms, type Program } from './both-programs.ts'
+import { bothPrograms, type Program, type Started } from './both-programs.ts'
 import { describedRestoreObjects, describedRestores, writeRestoreFiles } from './described-restores.ts'
 import { withoutEmpty } from './without-empty.ts'
 
@@ -257,11 +257,11 @@ describe('lateen restore create --wait', { skip, concurrency: false }, () => {
   after(() => given.cluster.kubectl(['delete', 'namespace', where, '--wait=false']))
 
   /** Starts waiting for a restore, and comes back once the restore exists. */
-  async function waitingFor(name: string): Promise<{ ended: ReturnType<typeof both.end> }> {
+  async function waitingFor(name: string): Promise<Started> {
     const args = ['-n', where, 'restore', 'create', name, '--from-backup=whole', '--wait']
-    const ended = both.end('lateen', args)
+    const started = both.start('lateen', args)
     await at('wait', '--for=create', `restores.velero.io/${name}`, '--timeout=60s')
-    return { ended }
+    return started
   }
 
   for (const [phase, code] of [
@@ -272,9 +272,9 @@ describe('lateen restore create --wait', { skip, concurrency: false }, () => {
   ] as const) {
     it(`shows progress, and exits with ${code} when the end is ${phase}`, async () => {
       const name = `waited-${phase.toLowerCase()}`
-      const { ended } = await waitingFor(name)
+      const { ended, said } = await waitingFor(name)
       await patch(name, { phase: 'InProgress', progress: { totalItems: 10, itemsRestored: 5 } })
-      await new Promise(resolve => setTimeout(resolve, 1_500))
+      await said(/InProgress \d+s, 5\/10 items\n/)
       await patch(name, { phase })
       const { stdout, stderr, status } = await ended
       assert.equal(stderr, '')

@@ -74,7 +74,7 @@ describe('velero and lateen at the same cluster', { skip, concurrency: false }, 
     await waitUntil(
       async () => / Available /.test(await inNamespace('velero', 'backup-location', 'get', location)),
       {
-        timeoutMs: 30_000,
+        timeoutMs: 120_000,
         failure: () => new Error(`${location} is not Available; the server says:\n${serverLog}`),
       },
     )
@@ -192,8 +192,8 @@ describe('velero and lateen at the same cluster', { skip, concurrency: false }, 
   })
 
   it('velero sees the version of our server', async () => {
-    const ours = await inNamespace('lateen', 'version')
-    const theirs = await inNamespace('velero', 'version')
+    const ours = await inNamespace('lateen', 'version', '--timeout=60s')
+    const theirs = await inNamespace('velero', 'version', '--timeout=60s')
     const serverVersion = /^Server:\n\tVersion: (v\S+)$/m
     assert.match(ours, /^Client:\n\tVersion: v\S+\n\tGit commit: \S+\nServer:\n\tVersion: v\S+\n$/)
     assert.equal(serverVersion.exec(theirs)?.[1], serverVersion.exec(ours)?.[1])

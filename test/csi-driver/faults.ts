@@ -44,13 +44,21 @@ export class FaultControl {
   #text = '{}'
   #faults: Faults = {}
   #calls = new Map<string, number>()
+  /** One call reads after the other: what was read before the faults were set must not take their place again. */
+  #lastRead: Promise<unknown> = Promise.resolve()
 
   constructor(stateFolder: string) {
     this.#file = file(stateFolder)
   }
 
   /** The faults that hold now. Throws INTERNAL for a file that says none. */
-  async current(): Promise<Faults> {
+  current(): Promise<Faults> {
+    const read = this.#lastRead.then(() => this.#read())
+    this.#lastRead = read.catch(() => undefined)
+    return read
+  }
+
+  async #read(): Promise<Faults> {
     const text = await readFile(this.#file, 'utf8').catch(() => '{}')
     if (text !== this.#text) {
       this.#faults = parseFaults(text)

@@ -26,7 +26,7 @@ export const soakPlans: SoakPlan[] = [
     name: 'node-agent-rights',
     shows: 'node agents need each rule of their roles, and say so when one is missing',
     files: ['test/cluster/node-agent-rights.test.ts'],
-    seeds: 11,
+    seeds: 17,
     timeoutMinutes: 20,
   },
   {

@@ -14,17 +14,21 @@ interface Outcome {
   err: string
 }
 
+interface How {
+  args?: string[]
+  onOutput?(pid: number): void
+  /** How long what is still open after the tests has to end. */
+  graceSeconds?: number
+}
+
 /** Runs the runner over one test file. Outside of this test run's context, or node:test would report to it. */
-async function runOver(
-  source: string,
-  args: string[] = [],
-  onOutput = (_pid: number) => {},
-): Promise<Outcome> {
+async function runOver(source: string, how: How = {}): Promise<Outcome> {
+  const { args = [], onOutput = () => {}, graceSeconds = 20 } = how
   await using folder = await mkdtempDisposable(path.join(os.tmpdir(), 'lateen-test-run-'))
   await mkdir(path.join(folder.path, 'tools'))
   await writeFile(path.join(folder.path, 'tools', 'one.test.ts'), source)
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
-  const env = { ...inherited, LATEEN_TEST_GRACE_SECONDS: '0.1' }
+  const env = { ...inherited, LATEEN_TEST_GRACE_SECONDS: String(graceSeconds) }
   const child = spawn(process.execPath, [runner, '--unit', '--root', folder.path, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -59,29 +63,36 @@ describe('the test runner', () => {
   })
 
   it('fails when nothing matches, rather than passing without a test', async () => {
-    const { code, err } = await runOver('', ['--only', 'no-such-file'])
+    const { code, err } = await runOver('', { args: ['--only', 'no-such-file'] })
     assert.equal(code, 1)
     assert.match(err, /No test file matches no-such-file/)
   })
 
   it('fails a test that hangs, by name', async () => {
     const hang = "import { it } from 'node:test'\nit('hangs', () => new Promise(r => setTimeout(r, 60_000)))"
-    const { code, out } = await runOver(hang, ['--timeout', '0.01'])
+    const { code, out } = await runOver(hang, { args: ['--timeout', '0.01'], graceSeconds: 0.1 })
     assert.equal(code, 1)
     assert.match(out, /✖ hangs/)
   })
 
   it('fails a file that leaves something open behind its tests, and says what', async () => {
     const leak = "import { it } from 'node:test'\nit('leaks', () => { setTimeout(() => {}, 60_000) })"
-    const { code, out } = await runOver(leak)
+    const { code, out } = await runOver(leak, { graceSeconds: 0.1 })
     assert.equal(code, 1)
     assert.match(out, /still open 0.1 s after the last test: .*Timeout/)
+  })
+
+  it('gives a file the time that it needs to clean up after its tests', async () => {
+    const slow =
+      "import { after, it } from 'node:test'\nit('holds', () => {})\nafter(() => new Promise(r => setTimeout(r, 5_000)))"
+    const { code, out } = await runOver(slow, { graceSeconds: 3 })
+    assert.equal(code, 0, out)
   })
 
   it('ends with its tests on SIGTERM', async () => {
     const hang =
       "import { it } from 'node:test'\nit('first', () => {})\nit('hangs', () => new Promise(r => setTimeout(r, 60_000)))"
-    const { code } = await runOver(hang, [], pid => process.kill(pid, 'SIGTERM'))
+    const { code } = await runOver(hang, { onOutput: pid => process.kill(pid, 'SIGTERM') })
     assert.notEqual(code, 0)
   })
 })

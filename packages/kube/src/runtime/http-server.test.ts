@@ -66,8 +66,9 @@ describe('http server', () => {
   })
 })
 
-describe('http server against clients that mean no good', () => {
-  const quick = { headers: 100, request: 200, look: 20 }
+describe('http server against clients that mean no good', { concurrency: true }, () => {
+  // Long enough for what is sent at once to be read before they run out, on a busy machine too.
+  const quick = { headers: 2_000, request: 3_000, look: 20 }
 
   /** Sends bytes, and resolves to all that comes back until the server hangs up. */
   function answerTo(port: number, text: string): Promise<string> {

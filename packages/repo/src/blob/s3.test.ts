@@ -15,7 +15,7 @@ const impatient = { clock: { sleep: async () => {} } }
 type Answer = (request: IncomingMessage, response: ServerResponse, count: number) => void
 
 /** A server that does what a real one cannot be made to do; the question for `.storageconfig` is answered with "none". */
-async function misbehaving(test: TestContext, answer: Answer): Promise<BlobStorage> {
+async function misbehaving(test: TestContext, answer: Answer, idleMs = 60_000): Promise<BlobStorage> {
   let count = 0
   const server = createServer((request, response) => {
     request.resume()
@@ -31,7 +31,7 @@ async function misbehaving(test: TestContext, answer: Answer): Promise<BlobStora
     endpoint: `127.0.0.1:${port}`,
     tls: false,
     credentials: { accessKeyId: 'key', secretAccessKey: 'secret' },
-    timeouts: { idleMs: 300 },
+    timeouts: { idleMs },
   })
   test.after(async () => {
     await storage[Symbol.asyncDispose]()
@@ -87,10 +87,12 @@ describe('S3 storage with a server that misbehaves', () => {
   })
 
   it('gives up on a server that does not answer, or stops in the middle', async test => {
-    const storage = await misbehaving(test, (request, response, count) => {
+    const answer: Answer = (request, response, count) => {
       if (request.method === 'GET' && count > 1)
         response.writeHead(200, { 'content-length': 1000 }).write('x')
-    })
+    }
+    // Long enough for the answer to the question for `.storageconfig` on a busy machine.
+    const storage = await misbehaving(test, answer, 2_000)
     await assert.rejects(storage.get(id), { code: 'STORAGE_FAILED', retryable: true })
     await assert.rejects(storage.get(id), { code: 'STORAGE_FAILED', retryable: true })
     await assert.rejects(storage.put(id, new Uint8Array(10)), { code: 'STORAGE_FAILED', retryable: true })

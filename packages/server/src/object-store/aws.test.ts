@@ -13,7 +13,8 @@ import { AwsStore } from './aws.ts'
 import { bucketRegion } from './aws-client.ts'
 
 // Only what a well-behaved S3 server cannot be made to do; everything else runs against a real one.
-const timeouts = { connectMs: 2_000, idleMs: 300, attempts: 1 }
+// None of these is to run out because the machine is slow, only where a test waits for that.
+const timeouts = { connectMs: 20_000, idleMs: 60_000, attempts: 1 }
 let folder = ''
 let credentialsFile = ''
 const servers: Server[] = []
@@ -41,10 +42,10 @@ async function serving(listener: RequestListener): Promise<string> {
 async function storeAt(
   s3Url: string,
   config: Record<string, string> = {},
-  readSecret?: () => Promise<Uint8Array>,
+  given: { readSecret?: () => Promise<Uint8Array>; idleMs?: number } = {},
 ) {
-  const noSecret = async () => assert.fail('no secret was to be read')
-  const store = new AwsStore({ timeouts, env: {}, readSecret: readSecret ?? noSecret })
+  const { idleMs = timeouts.idleMs, readSecret = async () => assert.fail('no secret was to be read') } = given
+  const store = new AwsStore({ timeouts: { ...timeouts, idleMs }, env: {}, readSecret })
   const settings = {
     bucket: 'b',
     s3Url,
@@ -100,7 +101,7 @@ describe('credentials that name a program', () => {
 describe('the aws store, when the endpoint misbehaves', () => {
   it('reports one that never answers as TIMEOUT', async () => {
     const url = await serving(() => undefined)
-    await failsWith('TIMEOUT', listing(await storeAt(url)), /did not answer in time/)
+    await failsWith('TIMEOUT', listing(await storeAt(url, {}, { idleMs: 300 })), /did not answer in time/)
   })
 
   it('reports one that closes the connection as UNREACHABLE', async () => {
@@ -139,7 +140,9 @@ describe('the aws store, when the endpoint misbehaves', () => {
         response.writeHead(200, { 'content-length': '100' }).write('half')
         if (fault === 'cut') setTimeout(() => response.destroy(), 50)
       })
-      const stream = await (await storeAt(url)).getObject({ bucket: 'b', key: 'k' })
+      // Long enough for the headers on a busy machine: only the body is to be missed.
+      const store = await storeAt(url, {}, fault === 'stalled' ? { idleMs: 3_000 } : {})
+      const stream = await store.getObject({ bucket: 'b', key: 'k' })
       await assert.rejects(buffer(stream), `a ${fault} download passed`)
     }
   })
@@ -202,7 +205,7 @@ describe('what the aws store sends with an object', () => {
       headers = request.headers
       request.resume().on('end', () => response.writeHead(200, { etag: '"e"' }).end())
     })
-    const store = await storeAt(url, config, async () => key)
+    const store = await storeAt(url, config, { readSecret: async () => key })
     await store.putObject({ bucket: 'b', key: 'k', body: Buffer.from('x') })
     return headers
   }

@@ -61,17 +61,18 @@ describe('Folders for the sockets of programs', () => {
     const foreign = path.join(parent, 'lateen-plugins-1-abc-000000', 'p2')
     for (const folder of [left, foreign]) await mkdir(folder, { recursive: true })
     const sleeping = (folder: string) =>
-      spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+      spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000); console.log("runs")'], {
         detached: true,
-        stdio: 'ignore',
+        stdio: ['ignore', 'pipe', 'ignore'],
         env: { PLUGIN_UNIX_SOCKET_DIR: folder },
       })
     const program = sleeping(left)
     // Has the number that is noted, but is another process by now.
     const stranger = sleeping('/elsewhere')
     t.after(() => stranger.kill('SIGKILL'))
-    await Promise.all([once(program, 'spawn'), once(stranger, 'spawn')])
     const ended = once(program, 'exit')
+    // The kernel shows no environment of a process that is still being loaded.
+    await Promise.all([once(program.stdout, 'data'), once(stranger.stdout, 'data')])
     await writeFile(path.join(left, 'pid'), String(program.pid))
     await writeFile(path.join(foreign, 'pid'), String(stranger.pid))
     await using _folders = await createProgramFolders({ parent, pid: 77, isAlive: () => false })
