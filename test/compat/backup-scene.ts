@@ -1,4 +1,5 @@
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 
 /** Namespaces of the scene. */
@@ -24,18 +25,15 @@ export async function setScene(cluster: Cluster): Promise<void> {
       stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
     })
   await apply([...sceneNamespaces.map((name, index) => namespaceObject(name, index)), ...definitions])
-  await cluster.kubectl([
-    ...['wait', '--for=condition=Established', '--timeout=60s'],
-    ...definitions.map(({ metadata }) => `crd/${metadata.name}`),
-  ])
+  await untilEstablished(cluster, ...definitions.map(({ metadata }) => metadata.name))
   await apply([...clusterObjects, ...sceneNamespaces.flatMap(namespace => objectsIn(namespace))])
   await cluster.kubectl(['delete', 'configmap', '-A', '-l', 'scene=ending', '--wait=false'])
   const wait = (condition: string, what: string) =>
-    cluster.kubectl(['wait', '-A', '--timeout=60s', `--for=jsonpath={${condition}`, what, '--all'])
+    cluster.kubectl(['wait', '-A', '--timeout=180s', `--for=jsonpath={${condition}`, what, '--all'])
   await wait('.status.phase}=Bound', 'pvc')
   await wait('.status.observedGeneration}=1', 'deployment')
   await waitUntil(async () => (await certificates(cluster)) >= sceneNamespaces.length, {
-    timeoutMs: 60_000,
+    timeoutMs: 180_000,
     failure: () => new Error('the namespaces of the scene have no kube-root-ca.crt'),
   })
 }

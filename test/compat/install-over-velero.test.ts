@@ -7,8 +7,9 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { type Lateen, lateenFor } from '../cluster/cli-runner.ts'
-import { allObjects, backTo, outcomes } from '../cluster/install-scene.ts'
+import { backTo, outcomes, settledObjects } from '../cluster/install-scene.ts'
 
 const given = await givenCluster({ own: true })
 const lateen: Lateen = given.skip
@@ -46,7 +47,7 @@ describe('lateen install over velero install, and back', {
   after(() => rm(folder, { recursive: true }))
   before(async () => {
     await writeFile(secret, '[default]\n')
-    clean = await allObjects(given.cluster)
+    clean = await settledObjects(given.cluster)
   })
 
   async function velero(...args: string[]): Promise<string> {
@@ -137,7 +138,7 @@ describe('lateen install over velero install, and back', {
   it('takes over again, and names what stays behind', async () => {
     const without = storage.filter(flag => flag !== '--use-node-agent')
     await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(resticLeftovers) })
-    await kubectl(['wait', '--for=condition=Established', 'crd/resticrepositories.velero.io'])
+    await untilEstablished(given.cluster, 'resticrepositories.velero.io')
     await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(resticRepository) })
     const said = await succeed('install', ...without, ...ours)
     assert.match(

@@ -1,4 +1,5 @@
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { sceneNamespaces, setScene } from './backup-scene.ts'
 
 /**
@@ -16,17 +17,16 @@ export async function setRestoreScene(cluster: Cluster, { tokens }: { tokens: bo
   await setScene(cluster)
   await release(cluster)
   await apply(cluster, [buoyDefinition, ...storage, ...hooksOfServer])
-  const established = '--for=condition=Established'
-  await cluster.kubectl(['wait', established, '--timeout=60s', 'crd/buoys.scene.lateen.dev'])
+  await untilEstablished(cluster, 'buoys.scene.lateen.dev')
   const objects = sceneNamespaces.flatMap((namespace, index) => [...objectsOf(namespace, { index, tokens })])
   await apply(cluster, objects)
   await apply(cluster, sceneNamespaces.flatMap(statusesOf), ['--subresource=status'])
   await apply(cluster, [shared({ second: 'b' })], ['--field-manager=second'])
   await cluster.kubectl(['create', '--field-manager=alone', '-f', '-'], { stdin: JSON.stringify(alone) })
   const bound = sceneNamespaces.map(namespace => `pv/scene-deleted-${namespace}`)
-  await cluster.kubectl(['wait', '--timeout=60s', '--for=jsonpath={.status.phase}=Bound', ...bound])
+  await cluster.kubectl(['wait', '--timeout=180s', '--for=jsonpath={.status.phase}=Bound', ...bound])
   await cluster.kubectl([
-    ...['wait', '-A', '--timeout=60s', '--for=jsonpath={.status.replicas}=1', 'replicaset', '-l', 'part=rig'],
+    ...['wait', '-A', '--timeout=180s', '--for=jsonpath={.status.replicas}=1', 'replicaset', '-l', 'part=rig'],
   ])
 }
 

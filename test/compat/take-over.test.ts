@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { lateenImageName } from '../../tools/image/lateen-image.ts'
 import { awsPluginImageName, veleroImageName } from '../../tools/velero/velero-images.ts'
@@ -211,7 +212,7 @@ describe('a running Velero', { skip: both.skip, concurrency: false }, () => {
 
   it('is taken over by `lateen install`, which names what is left of older versions and loses nothing', async () => {
     await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(leftovers) })
-    await kubectl(['wait', '--for=condition=Established', 'crd/resticrepositories.velero.io'])
+    await untilEstablished(given.cluster, 'resticrepositories.velero.io')
     await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(resticRepository) })
     await betweenLooks()
     kept = await look()

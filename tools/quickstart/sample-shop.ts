@@ -2,6 +2,7 @@ import path from 'node:path'
 import { createKubeClient, type DiscoveredResource, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import { tool } from '../binaries/tool.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import { untilEstablished } from '../cluster/until-established.ts'
 import { waitUntil } from '../cluster/wait-until.ts'
 import { postgresImage } from '../image/postgres-image.ts'
 import type { Observed } from './compare-objects.ts'
@@ -45,8 +46,7 @@ export class SampleShop {
   }
 
   async definitionServed(): Promise<void> {
-    const name = `crd/${clusterObjects.customresourcedefinitions}`
-    await this.#cluster.kubectl(['wait', '--for=condition=Established', name, PATIENCE])
+    await untilEstablished(this.#cluster, clusterObjects.customresourcedefinitions)
   }
 
   /** Waits until every pod is ready. */
