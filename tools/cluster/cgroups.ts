@@ -30,7 +30,7 @@ async function removeTree(folder: string): Promise<void> {
     if (entry.isDirectory()) await removeTree(path.join(folder, entry.name))
   }
   await waitUntil(() => removed(folder), {
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
     failure: () => new Error(`the control group ${folder} is still in use`),
   })
 }

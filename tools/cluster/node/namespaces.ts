@@ -96,7 +96,7 @@ async function firstChild(component: Component): Promise<number> {
       const [child] = children.trim().split(' ').filter(Boolean)
       return child === undefined ? undefined : (await isTini(child)) && Number(child)
     },
-    { timeoutMs: 10_000, everyMs: 20, failure: unshareFailed },
+    { timeoutMs: 60_000, everyMs: 20, failure: unshareFailed },
   )
 }
 
