@@ -147,12 +147,12 @@ function stopping(server: ChildProcess): AsyncDisposable {
 }
 
 /**
- * A port that nobody listens on now. It is none of those that the system gives out itself: whoever asked it for any port would
- * otherwise get this one before the server that it is meant for has started.
+ * A port that nobody listens on now, and none of those that the system gives to whoever asks for any, or that belong to clusters:
+ * such a one may be gone before the server that it is meant for has started.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(10_000, 30_000)
+    const port = randomInt(10_000, 20_000)
     const server = createServer().listen(port, '127.0.0.1')
     const isFree = await once(server, 'listening').then(
       () => true,
