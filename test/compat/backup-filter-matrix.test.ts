@@ -39,7 +39,7 @@ describe('filters mean to us what they mean to Velero', { skip, concurrency: fal
         const name = `case-${seed}-${index}`
         const [ours, theirs] = await Promise.all([
           outcome(pair.ours, name, { spec, ...(policies && { policies }) }),
-          outcome(pair.theirs, name, { spec: meantForVelero(spec), ...(policies && { policies }) }),
+          outcome(pair.theirs, name, { spec: meantForVelero(spec, policies), ...(policies && { policies }) }),
         ])
         const about = `case ${index}: ${JSON.stringify({ spec, policies })}`
         assert.deepEqual(

@@ -17,15 +17,17 @@ export function comparablePaths(paths: readonly string[]): string[] {
   return paths.filter(isComparable).toSorted((a, b) => (a < b ? -1 : 1))
 }
 
+type Names = readonly string[] | null | undefined
+const isEmpty = (list: Names) => (list ?? []).length === 0
+const isAll = (list: Names) => isEmpty(list) || (list?.length === 1 && list[0] === '*')
+
 /**
  * The spec that makes Velero take what it would if it did not mistake its own exclusion of snapshots for a restriction: then it
  * leaves out cluster-scoped objects of a backup that was not restricted at all.
  */
-export function meantForVelero(spec: BackupSpec): BackupSpec {
-  const isEmpty = (list: readonly string[] | null | undefined) => (list ?? []).length === 0
-  const isAll = (list: readonly string[] | null | undefined) =>
-    isEmpty(list) || (list?.length === 1 && list[0] === '*')
+export function meantForVelero(spec: BackupSpec, policies: PoliciesOfBackup = {}): BackupSpec {
   const unrestricted =
+    !restricts(policies, spec) &&
     (spec.includeClusterResources ?? undefined) === undefined &&
     isAll(spec.includedNamespaces) &&
     isAll(spec.includedNamespaceScopedResources) &&
@@ -36,6 +38,22 @@ export function meantForVelero(spec: BackupSpec): BackupSpec {
     isEmpty(spec.includedClusterScopedResources) &&
     isEmpty(spec.excludedClusterScopedResources)
   return unrestricted ? { ...spec, includedClusterScopedResources: ['*'] } : spec
+}
+
+/** The part of resource policies that says which types a backup takes. */
+export interface PoliciesOfBackup {
+  version?: string
+  includeExcludePolicy?: Partial<
+    Record<`${'included' | 'excluded'}${'Namespace' | 'Cluster'}ScopedResources`, Names>
+  >
+}
+
+/** Whether policies restrict a backup whose spec does not. What the spec names is not theirs to say. */
+function restricts({ includeExcludePolicy: policy }: PoliciesOfBackup, spec: BackupSpec): boolean {
+  const inCluster = [policy?.includedClusterScopedResources, policy?.excludedClusterScopedResources]
+  const inNamespaces = [policy?.includedNamespaceScopedResources, policy?.excludedNamespaceScopedResources]
+  const open = isEmpty(spec.includedNamespaceScopedResources) ? [...inCluster, ...inNamespaces] : inCluster
+  return open.some(list => !isEmpty(list))
 }
 
 const definition =

@@ -1,10 +1,11 @@
 import type { BackupSpec } from '@lateen/api'
 import type { SeededRandom } from '../../tools/test/seeded-random.ts'
+import type { PoliciesOfBackup } from './compared-paths.ts'
 
 /** Filters of a backup, and the resource policies that it points to, if any. */
 export interface FilterCase {
   spec: BackupSpec
-  policies?: object
+  policies?: PoliciesOfBackup
 }
 
 const namespaced = [
@@ -154,13 +155,13 @@ function selector(random: SeededRandom): Selector {
   }
 }
 
-function randomPolicies(random: SeededRandom): object {
+function randomPolicies(random: SeededRandom): PoliciesOfBackup {
   return random.chance(0.5)
     ? { version: 'v1', includeExcludePolicy: includeExcludePolicy(random) }
     : { version: 'v1', ...filterPolicies(random) }
 }
 
-function includeExcludePolicy(random: SeededRandom): object {
+function includeExcludePolicy(random: SeededRandom): PoliciesOfBackup['includeExcludePolicy'] & object {
   const inNamespaces = some(
     random,
     ['configmaps', 'secrets', 'sails.scene.lateen.dev', 'deployments.apps'],

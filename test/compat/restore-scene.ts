@@ -26,7 +26,15 @@ export async function setRestoreScene(cluster: Cluster, { tokens }: { tokens: bo
   const bound = sceneNamespaces.map(namespace => `pv/scene-deleted-${namespace}`)
   await cluster.kubectl(['wait', '--timeout=180s', '--for=jsonpath={.status.phase}=Bound', ...bound])
   await cluster.kubectl([
-    ...['wait', '-A', '--timeout=180s', '--for=jsonpath={.status.replicas}=1', 'replicaset', '-l', 'part=rig'],
+    ...[
+      'wait',
+      '-A',
+      '--timeout=180s',
+      '--for=jsonpath={.status.replicas}=1',
+      'replicaset',
+      '-l',
+      'part=rig',
+    ],
   ])
 }
 
