@@ -59,7 +59,8 @@ function service(name: string, port: number) {
   return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' }, spec }
 }
 
-function apiService({ group, name, port }: { group: string; name: string; port: number }) {
+/** Says that version v1 of a group is served behind a Service of the namespace `default`. */
+export function apiService({ group, name, port = 443 }: { group: string; name: string; port?: number }) {
   return {
     apiVersion: 'apiregistration.k8s.io/v1',
     kind: 'APIService',

@@ -13,8 +13,7 @@ import { type Backup, BackupKind, DownloadRequestKind, lateenAnnotation } from '
 import { createKubeClient, type KubeClient, loadKubeConfig, unlessNotFound } from '@lateen/kube'
 import { parse } from 'yaml'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { untilSeen } from '../../tools/cluster/wait-until.ts'
-import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
+import { type Ended, type Lateen, lateenFor, started } from './cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 const given = await givenCluster()
@@ -135,14 +134,7 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
   function startWaiting(name: string) {
     const env = { PATH: process.env.PATH ?? '', HOME: folder, KUBECONFIG: given.cluster.kubeconfigPath }
     const args = [launcher, '-n', namespace, 'backup', 'create', name, '--wait']
-    const child = spawn(process.execPath, args, { env })
-    const said = { stdout: '', stderr: '' }
-    for (const name of ['stdout', 'stderr'] as const) {
-      child[name].setEncoding('utf8').on('data', text => {
-        said[name] += text
-      })
-    }
-    return { said, closed: once(child, 'close') }
+    return started(process.execPath, args, { env })
   }
 
   for (const [phase, status] of [
@@ -152,19 +144,16 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
   ] as const) {
     it(`waits for the end, and exits with ${status} when that is ${phase}`, async () => {
       const name = `waited-${phase.toLowerCase()}`
-      const { said, closed } = startWaiting(name)
+      const { said, ended } = startWaiting(name)
       for await (const event of backups().watch({ signal: AbortSignal.timeout(120_000) })) {
         if (event.type !== 'BOOKMARK' && event.object.metadata.name === name) break
       }
       const patch = (body: object) => backups().patch(name, { type: 'merge', body: { status: body } })
       await patch({ phase: 'InProgress', progress: { totalItems: 10, itemsBackedUp: 5 } })
-      // With a rate where it was looked at before.
-      const progress =
-        /\nWaiting for the backup to end\.[^\n]*\n[\s\S]*InProgress \d+s, 5\/10 items(, [^\n]+)?\n/
-      await untilSeen('its progress', async () => progress.test(said.stdout))
+      const progress = /\nWaiting for the backup to end\.[^\n]*\n[\s\S]*InProgress \d+s, 5\/10 items\n/
+      await said(progress)
       await patch({ phase })
-      const [exitCode] = await closed
-      const { stdout, stderr } = said
+      const { stdout, stderr, status: exitCode } = await ended
       assert.equal(stderr, '')
       assert.match(stdout, progress)
       assert.ok(stdout.includes(`\nBackup completed with status: ${phase}. Run `))

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after } from 'node:test'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 
@@ -47,4 +49,31 @@ export async function ended(
     child.once('close', resolve)
   })
   return { status, stdout: ((await stdout) ?? []).join(''), stderr: ((await stderr) ?? []).join('') }
+}
+
+/** A program that runs. */
+export interface Started {
+  /** Waits until what it has printed matches. */
+  said(pattern: RegExp): Promise<void>
+  /** Resolves at its end, whatever its exit code. */
+  readonly ended: Promise<Ended>
+}
+
+/** Starts a program without input, and does not wait for its end. */
+export function started(
+  file: string,
+  args: readonly string[],
+  { env }: { env: Record<string, string> },
+): Started {
+  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const told = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', chunk => {
+      told[name] += chunk
+    })
+  }
+  return {
+    said: pattern => untilSeen(`${pattern} of a program`, async () => pattern.test(told.stdout)),
+    ended: once(child, 'close').then(([status]) => ({ status, ...told })),
+  }
 }

@@ -19,6 +19,7 @@ import {
   VolumeSnapshotKind,
 } from '../../packages/server/src/csi/snapshot-kinds.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { isAllowed } from '../../tools/cluster/until-allowed.ts'
 import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { lacks, type NamesInUse, nameFits, type ObjectRow, readObjectTable } from './csi-object-table.ts'
 import { claimManifest, createCsiPod, csiScene } from './csi-scene.ts'
@@ -231,21 +232,6 @@ describe('The table of objects in docs/csi.md', { skip: given.skip, concurrency:
     }
   })
 
-  /** What the API server says to that now: it takes a moment until it knows of changes. */
-  async function mayTakeSnapshots(): Promise<boolean> {
-    const resource = { group: 'snapshot.storage.k8s.io', resource: 'volumesnapshots' }
-    const review = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: {
-        user: `system:serviceaccount:${namespace}:velero`,
-        resourceAttributes: { namespace: moved, verb: 'create', ...resource },
-      },
-    }
-    const create = ['create', '-f', '-', '-o', 'jsonpath={.status.allowed}']
-    return (await given.cluster.kubectl(create, { stdin: JSON.stringify(review) })) === 'true'
-  }
-
   it('needs the right to make them', async () => {
     const rules = clusterRules({ grants: ['backup'], apiGroups: ['*'] })
     const setRules = (named: readonly NamedRule[]) => {
@@ -253,7 +239,17 @@ describe('The table of objects in docs/csi.md', { skip: given.skip, concurrency:
       return kubectl('patch', 'clusterrole', `lateen-${namespace}`, '--type=merge', '-p', patch)
     }
     await setRules(rules.filter(({ id }) => id !== 'snapshots'))
-    await untilSeen('that it has the right no more', async () => !(await mayTakeSnapshots()))
+    const user = `system:serviceaccount:${namespace}:velero`
+    const taking = {
+      verb: 'create',
+      group: 'snapshot.storage.k8s.io',
+      resource: 'volumesnapshots',
+      namespace: moved,
+    }
+    // The API server takes a moment until it knows of changes.
+    await untilSeen('that it has the right no more', async () => {
+      return !(await isAllowed(given.cluster, user, taking))
+    })
     const name = `${namespace}-without`
     const { status } = await scene.backUp(name, `--include-namespaces=${moved}`, only)
     assert.equal(status?.phase, 'PartiallyFailed')

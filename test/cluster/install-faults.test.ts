@@ -5,8 +5,8 @@ import path from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { BackupKind, crdFor } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { untilEstablished } from '../../tools/cluster/until-established.ts'
-import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
 import { allObjects, backTo, settledObjects } from './install-scene.ts'
 
@@ -82,10 +82,7 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
       rules: [{ apiGroups: ['*'], resources: ['*'], verbs }],
     })
     await kubectl(['create', 'clusterrolebinding', 'nearly-all', '--clusterrole=nearly-all', '--user=deputy'])
-    // The API server hears of the binding a moment after it is made.
-    await untilSeen('that the deputy may install', () =>
-      kubectl(['auth', 'can-i', 'create', 'deployments.apps', '--as=deputy']).catch(() => undefined),
-    )
+    await untilAllowed(given.cluster, 'deputy', { verb: 'create', group: 'apps', resource: 'deployments' })
     const kubeconfig = await given.cluster.kubeconfigFor('deputy')
     // Whoever is not allowed everything may not allow it to others.
     assertRefused(

@@ -15,7 +15,9 @@ import {
   type Unstructured,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
+import { apiService } from './aggregated-api.ts'
 import { type ConfigMap, ConfigMapKind } from './core-kinds.ts'
 import { compactEtcd, revisionOfEtcd } from './kube-runtime-etcd.ts'
 
@@ -192,13 +194,9 @@ describe('The client and a cluster in trouble', { skip: given.skip }, () => {
         '--clusterrole=view',
         `--serviceaccount=${namespace}:rotating`,
       ])
-      // The API server hears of the binding a moment after it is made.
-      const canGet = ['auth', 'can-i', 'get', 'configmaps', '-n', namespace]
-      await untilSeen('that the account may read', () =>
-        given.cluster
-          .kubectl([...canGet, `--as=system:serviceaccount:${namespace}:rotating`])
-          .catch(() => undefined),
-      )
+      const account = `system:serviceaccount:${namespace}:rotating`
+      const reading = { verb: 'get', group: '', resource: 'configmaps', namespace }
+      await untilAllowed(given.cluster, account, reading)
       const old = await issueToken(client, 'old')
       await writeFile(path.join(folder, 'token'), old)
       const { hostname, port } = new URL(client.server)
@@ -244,19 +242,7 @@ describe('The client and a cluster in trouble', { skip: given.skip }, () => {
     const group = 'down.kube-client-faults.lateen.dev'
     const name = `v1.${group}`
     const services = client.resource(await client.discovery.require('apiservices'))
-    await services.create({
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name },
-      spec: {
-        group,
-        version: 'v1',
-        groupPriorityMinimum: 100,
-        versionPriority: 100,
-        insecureSkipTLSVerify: true,
-        service: { name: 'nowhere', namespace },
-      },
-    })
+    await services.create(apiService({ group, name: 'nowhere' }))
     try {
       const isDown = ['wait', '--for=condition=Available=False', `apiservice/${name}`, '--timeout=120s']
       await given.cluster.kubectl(isDown)

@@ -15,7 +15,7 @@ import {
   type PodRef,
 } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { untilSeen } from '../../tools/cluster/wait-until.ts'
+import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
 
 const namespace = 'kube-client-pods'
@@ -156,13 +156,9 @@ describe('The client and a pod', { skip: given.skip }, () => {
       '--clusterrole=edit',
       `--serviceaccount=${namespace}:runner`,
     ])
-    // The API server hears of the binding a moment after it is made.
-    const canExec = ['auth', 'can-i', 'create', 'pods/exec', '-n', namespace]
-    await untilSeen('that the account may run commands', () =>
-      given.cluster
-        .kubectl([...canExec, `--as=system:serviceaccount:${namespace}:runner`])
-        .catch(() => undefined),
-    )
+    const account = `system:serviceaccount:${namespace}:runner`
+    const running = { verb: 'create', group: '', resource: 'pods', subresource: 'exec', namespace }
+    await untilAllowed(given.cluster, account, running)
     const token = (await given.cluster.kubectl(['create', 'token', 'runner', '-n', namespace])).trim()
     const { server, tls } = await loadKubeConfig({ path: given.cluster.kubeconfigPath })
     const credentials = async () => ({ headers: { authorization: `Bearer ${token}` } })

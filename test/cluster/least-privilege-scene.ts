@@ -8,8 +8,8 @@ import {
   rightsObjects,
 } from '../../packages/cli/src/install/cluster-role.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { untilEstablished } from '../../tools/cluster/until-established.ts'
-import { untilSeen } from '../../tools/cluster/wait-until.ts'
 
 /** A user that may do what a role says, and nothing that everybody may. */
 export interface RoleUser {
@@ -62,24 +62,6 @@ export async function userWith(
   await untilAllowed(cluster, user, { ...mark, verb: 'see-wide' })
   await untilAllowed(cluster, user, { ...mark, verb: 'see-own', namespace })
   return { name: user, kubeconfig: await cluster.kubeconfigFor(user) }
-}
-
-/** Waits until the API server knows that a user may do something: it hears of roles a moment after they are made. */
-export async function untilAllowed(
-  cluster: Cluster,
-  user: string,
-  resourceAttributes: { verb: string; group: string; resource: string; namespace?: string },
-): Promise<void> {
-  // The user may not even ask what it may do: others have to.
-  const review = {
-    apiVersion: 'authorization.k8s.io/v1',
-    kind: 'SubjectAccessReview',
-    spec: { user, resourceAttributes },
-  }
-  const args = ['create', '-f', '-', '-o', 'jsonpath={.status.allowed}']
-  await untilSeen(`that ${user} may do ${JSON.stringify(resourceAttributes)}`, async () => {
-    return (await cluster.kubectl(args, { stdin: JSON.stringify(review) })) === 'true'
-  })
 }
 
 /** Removes what `userWith` made. */

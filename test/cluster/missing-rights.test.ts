@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { RestoreKind, type RestorePhase, type RestoreSpec, ScheduleKind } from '@lateen/api'
 import { clusterRules, namespaceRules, type Rights } from '../../packages/cli/src/install/cluster-role.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { announceSeed, rotatingSeeds } from '../../tools/test/seeds.ts'
 import { openServerScene, type ServerScene } from './backup-server-scene.ts'
@@ -11,7 +12,6 @@ import {
   createPod,
   customGroup,
   takeCommonRights,
-  untilAllowed,
   userWith,
 } from './least-privilege-scene.ts'
 import { failedServer, spawnServer } from './storage-location-harness.ts'

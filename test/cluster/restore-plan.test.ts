@@ -12,7 +12,7 @@ import { applyModifiers } from '../../packages/server/src/restore/modifiers/appl
 import { parseModifiers } from '../../packages/server/src/restore/modifiers/parse-modifiers.ts'
 import type { ResourceModifiers } from '../../packages/server/src/restore/modifiers/resource-modifiers.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { untilSeen } from '../../tools/cluster/wait-until.ts'
+import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { type DonePlan, keyOf, planArchive, versionsOf } from './plan-harness.ts'
 import { type PlanScene, planScene } from './plan-scene.ts'
@@ -80,8 +80,8 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
       '--clusterrole=looker',
       '--serviceaccount=default:looker',
     ])
-    const ask = ['auth', 'can-i', 'list', 'configmaps', '-A', '--as=system:serviceaccount:default:looker']
-    await untilSeen('the looker may look', () => kubectl(ask).catch(() => false))
+    const looking = { verb: 'list', group: '', resource: 'configmaps' }
+    await untilAllowed(given.cluster, 'system:serviceaccount:default:looker', looking)
     const token = (await kubectl(['create', 'token', 'looker', '-n', 'default'])).trim()
     const text = await kubectl(['config', 'view', '--raw', '--flatten', '-o', 'json'])
     const file = path.join(await mkdtemp(path.join(tmpdir(), 'lateen-looker-')), 'config')

@@ -10,20 +10,11 @@ import { after } from 'node:test'
 import { tool } from '../../tools/binaries/tool.ts'
 import { ToolError } from '../../tools/binaries/tool-error.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
-import { untilSeen } from '../../tools/cluster/wait-until.ts'
-import { type Ended, ended } from '../cluster/cli-runner.ts'
+import { type Ended, ended, type Started, started } from '../cluster/cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 
 export type Program = 'lateen' | 'velero'
-
-/** A program that runs. */
-export interface Started {
-  /** Waits until what it has printed matches. */
-  said(pattern: RegExp): Promise<void>
-  /** Resolves at its end, whatever its exit code. */
-  readonly ended: Promise<Ended>
-}
 
 /** The real `velero` and `lateen` at one cluster, with a home folder of their own. */
 export interface BothPrograms {
@@ -63,7 +54,7 @@ export async function bothPrograms(given: Given): Promise<BothPrograms> {
   const end: BothPrograms['end'] = (program, args, env) =>
     ended(...commandOf(program, args), { stdin: '', env: environment(env) })
   const start: BothPrograms['start'] = (program, args) =>
-    listening(spawn(...commandOf(program, args), { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }))
+    started(...commandOf(program, args), { env: environment() })
   const run: BothPrograms['run'] = async (program, args, env) => {
     const { status, stdout, stderr } = await end(program, args, env)
     assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
@@ -116,20 +107,6 @@ async function startPlace(
     '--for=jsonpath={.status.phase}=Available',
   ])
   return server
-}
-
-function listening(child: ChildProcess): Started {
-  const told = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.setEncoding('utf8').on('data', chunk => {
-      told[name] += chunk
-    })
-  }
-  const closed = once(child, 'close')
-  return {
-    said: pattern => untilSeen(`${pattern} of a program`, async () => pattern.test(told.stdout)),
-    ended: closed.then(([status]) => ({ status, ...told })),
-  }
 }
 
 function stopping(server: ChildProcess): AsyncDisposable {

@@ -1,13 +1,14 @@
 import { runCommand } from '../../binaries/run-command.ts'
 import { tool } from '../../binaries/tool.ts'
+import type { Cluster } from '../cluster.ts'
 import { type ClusterPlan, filesOf } from '../cluster-layout.ts'
 import { type Component, createComponent } from '../component.ts'
 import { writeKubeconfig } from '../kubeconfig.ts'
 import { insideNode, type NodeNamespaces } from '../node/namespaces.ts'
 import { signCertificate } from '../pki.ts'
 import { waitForCsiDriver } from '../readiness.ts'
+import { untilAllowed } from '../until-allowed.ts'
 import { untilEstablished } from '../until-established.ts'
-import { waitUntil } from '../wait-until.ts'
 import { csiAccessOf } from './csi-access.ts'
 import { csiClasses } from './csi-classes.ts'
 import { csiDriver, csiSidecars, sidecarNames } from './csi-components.ts'
@@ -24,7 +25,9 @@ export async function startCsi(plan: ClusterPlan, namespaces: NodeNamespaces, ow
   owner.start(createComponent(plan, insideNode(namespaces, csiDriver(plan))))
   await Promise.all([defineSnapshots(plan), ...sidecarNames.map(name => createUser(plan, name))])
   await createObjects(plan, [...csiRoles(), ...csiClasses(csiAccessOf(plan))])
-  await Promise.all(sidecarNames.map(name => untilRightsCount(plan, name)))
+  // Its program would be refused and say so.
+  const writing = { verb: 'patch', group: '', resource: 'events' }
+  await Promise.all(sidecarNames.map(name => untilAllowed(inCluster(plan), name, writing)))
   for (const sidecar of await csiSidecars(plan)) owner.start(createComponent(plan, sidecar))
   await waitForCsiDriver(plan, owner.components)
 }
@@ -43,10 +46,7 @@ async function defineSnapshots(plan: ClusterPlan): Promise<void> {
   const created = await kubectl(plan, ['create', ...files, '-o', 'name'])
   await kubectl(plan, ['patch', groupContents, '--type=json', '-p', JSON.stringify(withoutOldVersion)])
   const names = created.trim().split('\n')
-  await untilEstablished(
-    { kubectl: args => kubectl(plan, args) },
-    ...names.map(name => name.slice(name.indexOf('/') + 1)),
-  )
+  await untilEstablished(inCluster(plan), ...names.map(name => name.slice(name.indexOf('/') + 1)))
 }
 
 async function createUser(plan: ClusterPlan, name: string): Promise<void> {
@@ -54,22 +54,13 @@ async function createUser(plan: ClusterPlan, name: string): Promise<void> {
   await writeKubeconfig(plan, { certificate: name, target: filesOf(plan).kubeconfigOf(name) })
 }
 
-/** The API server takes a moment to know of a role, and its program would be refused and say so. */
-async function untilRightsCount(plan: ClusterPlan, name: string): Promise<void> {
-  const access = ['--kubeconfig', filesOf(plan).kubeconfigOf(name)]
-  const ask = [...access, 'auth', 'can-i', 'patch', 'events', '--all-namespaces', '--quiet']
-  const program = await tool('kubectl')
-  const isAllowed = () =>
-    runCommand(program, ask).then(
-      () => true,
-      () => false,
-    )
-  await waitUntil(isAllowed, { timeoutMs: 60_000, failure: () => new Error(`${name} has no rights`) })
-}
-
 async function createObjects(plan: ClusterPlan, items: readonly object[]): Promise<void> {
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await kubectl(plan, ['create', '-f', '-'], stdin)
+}
+
+function inCluster(plan: ClusterPlan): Pick<Cluster, 'kubectl'> {
+  return { kubectl: (args, options) => kubectl(plan, args, options?.stdin) }
 }
 
 async function kubectl(plan: ClusterPlan, args: readonly string[], stdin = ''): Promise<string> {

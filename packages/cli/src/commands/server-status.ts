@@ -6,14 +6,13 @@ import {
 } from '@lateen/api'
 import { isNotFound, type ResourceClient } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
+import { WITHDRAW_MS } from '../download/request-link.ts'
 import type { Duration } from '../parse/duration.ts'
 import type { CommandCall } from '../tree/command.ts'
 
 type Call = Pick<CommandCall, 'connect' | 'settings' | 'surroundings'>
 
 const POLL_MS = 250
-/** A busy API server takes seconds, and what is not withdrawn stays. */
-const WITHDRAW_MS = 10_000
 
 /**
  * Asks the server of the namespace about itself by a ServerStatusRequest, which it answers by filling in the status.

@@ -13,8 +13,8 @@ import type { DownloadPorts, DownloadTarget } from './download-ports.ts'
 /** Where our server says why a request has no link. */
 const errorAnnotation = lateenAnnotation('error')
 
-/** A busy API server takes seconds, and what is not withdrawn stays. */
-const WITHDRAW_MS = 10_000
+/** How long a request to the server may take to be withdrawn: a busy API server needs seconds, and what is not withdrawn stays. */
+export const WITHDRAW_MS = 10_000
 
 /** A link to a file. Disposing removes the request that brought it. */
 export interface RequestedLink extends AsyncDisposable {
