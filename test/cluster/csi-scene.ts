@@ -5,6 +5,7 @@ import { after, before } from 'node:test'
 import type { Backup, DataDownload, DataUpload, Restore } from '@lateen/api'
 import { builtInKind, createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
@@ -326,8 +327,8 @@ export async function createCsiPod(
   options: CsiPodOptions,
 ): Promise<CsiPod> {
   const { namespace, claims } = options
+  await ensureNamespace(cluster, namespace)
   const items = [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     ...Object.entries(claims).map(([name, claim]) => claimManifest(namespace, name, claim)),
     csiPodManifest(options),
   ]

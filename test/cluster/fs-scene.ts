@@ -5,6 +5,7 @@ import path from 'node:path'
 import { after, before, type TestContext } from 'node:test'
 import type { PodVolumeBackup, PodVolumeRestore } from '@lateen/api'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
@@ -194,13 +195,8 @@ export async function createFilesPod(
   cluster: Pick<Cluster, 'kubectl'>,
   options: FilesPodOptions,
 ): Promise<FilesPod> {
-  const { namespace } = options
-  const objects = [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-    filesPodManifest(options),
-  ]
-  const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
-  await cluster.kubectl(['apply', '-f', '-'], { stdin })
+  await ensureNamespace(cluster, options.namespace)
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(filesPodManifest(options)) })
   const pod = filesPod(cluster, options)
   await pod.ready()
   return pod
