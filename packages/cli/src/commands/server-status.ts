@@ -26,10 +26,16 @@ export async function serverStatus(call: Call, timeout: Duration): Promise<Serve
     AbortSignal.timeout(Math.max(0, timeout.milliseconds)),
   ])
   const requests = client.resource(ServerStatusRequestKind, namespace)
+  let silent = `the API server ${client.server}`
   let name: string | undefined
   try {
-    const request = await requests.create(newRequest(namespace), { signal }).catch(missingKind(namespace))
+    signal.throwIfAborted()
+    const request = await requests
+      .create(newRequest(namespace), { signal: wellAfter(signal) })
+      .catch(missingKind(namespace))
     name = request.metadata.name ?? ''
+    signal.throwIfAborted()
+    silent = `a server for namespace ${namespace}`
     for (;;) {
       const seen = await requests.get(name, { signal })
       if (seen.status?.phase === 'Processed') return seen
@@ -38,11 +44,19 @@ export async function serverStatus(call: Call, timeout: Duration): Promise<Serve
   } catch (error) {
     if (name !== undefined) await withdraw(requests, name)
     if (!signal.aborted || call.surroundings.signal.aborted) throw error
-    throw silence(
-      name === undefined ? `the API server ${client.server}` : `a server for namespace ${namespace}`,
-      timeout,
-    )
+    throw silence(silent, timeout)
   }
+}
+
+/**
+ * Aborts some time after the other signal: a request that is cut off may be carried out all the same, and then nobody knows the name that it was
+ * given.
+ */
+function wellAfter(signal: AbortSignal): AbortSignal {
+  const late = new AbortController()
+  const begin = () => void setTimeout(() => late.abort(signal.reason), WITHDRAW_MS).unref()
+  signal.addEventListener('abort', begin, { once: true })
+  return late.signal
 }
 
 function silence(who: string, timeout: Duration): CliError {

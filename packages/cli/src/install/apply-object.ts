@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   isForbidden,
   isInvalid,
@@ -44,7 +45,24 @@ export async function applyTo<T extends KubeObject>(
     { signal },
   )
   if (before === undefined) return 'created'
-  return before.metadata.resourceVersion === after.metadata.resourceVersion ? 'unchanged' : 'configured'
+  return isSameForUs(before, after) ? 'unchanged' : 'configured'
+}
+
+/**
+ * Whether an object is what it was, but for what controllers write by themselves: its status, which in Velero's kinds counts as a generation, and
+ * the revision of a Deployment. Fields that became ours are a difference.
+ */
+export function isSameForUs(before: KubeObject, after: KubeObject): boolean {
+  if (before.metadata.resourceVersion === after.metadata.resourceVersion) return true
+  return isDeepStrictEqual(withoutControllers(before), withoutControllers(after))
+}
+
+function withoutControllers(object: KubeObject): object {
+  const { status: _, metadata, ...rest } = object as KubeObject & { status?: unknown }
+  const { resourceVersion: _version, generation: _generation, managedFields = [], ...own } = metadata
+  const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata.annotations ?? {}
+  const ours = managedFields.filter(entry => (entry as { manager?: string }).manager === fieldManager)
+  return { ...rest, metadata: { ...own, annotations, managedFields: ours } }
 }
 
 /** The role of a binding cannot be changed; a binding to another role makes room for a new one. */
