@@ -33,6 +33,8 @@ export interface ManagerOptions {
   syncTimeoutMs?: number
   /** How long running reconciles may go on after a stop before they are aborted. Default 30 s. */
   stopGraceMs?: number
+  /** How long aborted ones may take then to say what became of their work; after a lost lease it is 4 s. Default 15 s. */
+  stopLastWordsMs?: number
   /** What leading waits for, the lease in hand. The signal aborts on a stop or when the lease is lost. Default: nothing. */
   beforeLeading?: (signal: AbortSignal) => Promise<void>
 }
@@ -206,13 +208,17 @@ class RunningManager implements Manager {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { stopGraceMs = 30_000, beforeLeading } = this.#options
+    const {
+      stopGraceMs: graceMs = 30_000,
+      stopLastWordsMs: lastWordsMs = 15_000,
+      beforeLeading,
+    } = this.#options
     const lead = async (lost: AbortSignal) => {
       await beforeLeading?.(AbortSignal.any([signal, lost]))
       this.#leading = 'yes'
       this.#ports.log.info({ units: this.#units.map(({ name }) => name) }, 'controllers started')
       try {
-        await runUnits(this.#units, { signal, lost, graceMs: stopGraceMs, clock: this.#ports.clock })
+        await runUnits(this.#units, { signal, lost, graceMs, lastWordsMs, clock: this.#ports.clock })
       } finally {
         this.#leading = 'no'
       }

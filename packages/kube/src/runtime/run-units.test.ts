@@ -15,7 +15,8 @@ function givenUnits(...runs: ((scope: ControllerScope, clock: FakeClock) => Prom
     run: (scope: ControllerScope) => run(scope, clock),
   }))
   let state = 'running'
-  const ended = runUnits(units, { signal: stop.signal, lost: lost.signal, graceMs: 1_000, clock }).then(
+  const times = { graceMs: 1_000, lastWordsMs: 14_000 }
+  const ended = runUnits(units, { signal: stop.signal, lost: lost.signal, ...times, clock }).then(
     () => {
       state = 'resolved'
     },
@@ -31,6 +32,13 @@ function givenUnits(...runs: ((scope: ControllerScope, clock: FakeClock) => Prom
 const obedient = ({ signal }: ControllerScope) => aborted(signal)
 const untilAborted = ({ abort }: ControllerScope) => aborted(abort)
 const deaf = () => new Promise<void>(() => {})
+/** Says its last words for so long. */
+const talkative =
+  (ms: number) =>
+  async ({ abort }: ControllerScope, clock: FakeClock) => {
+    await aborted(abort)
+    await clock.sleep(ms)
+  }
 
 describe('runUnits', () => {
   it('goes on until the signal aborts, even when a unit has nothing left to do', async () => {
@@ -66,6 +74,30 @@ describe('runUnits', () => {
     lost.abort()
     await clock.settle()
     assert.equal(state(), 'resolved')
+  })
+
+  it('lets aborted units say their last words, for which 4 s were not enough', async () => {
+    const { clock, stop, state } = givenUnits(talkative(13_000))
+    stop.abort()
+    await clock.advance(13_999)
+    assert.equal(state(), 'running')
+    await clock.advance(2)
+    assert.equal(state(), 'resolved')
+  })
+
+  it('waits no longer than 4 s for units once leadership is lost, whether it is stopping or not', async () => {
+    for (const beforeMs of [undefined, 500, 5_000]) {
+      const { clock, stop, lost, state } = givenUnits(talkative(13_000))
+      if (beforeMs !== undefined) {
+        stop.abort()
+        await clock.advance(beforeMs)
+      }
+      lost.abort()
+      await clock.advance(3_999)
+      assert.equal(state(), 'running', String(beforeMs))
+      await clock.advance(2)
+      assert.equal(state(), 'rejected STOP_TIMED_OUT', String(beforeMs))
+    }
   })
 
   it('gives up on units that ignore being aborted and names them with what they were doing', async () => {

@@ -3,7 +3,7 @@ import type { ControllerScope } from './controller.ts'
 import { aborted, LinkedAbort } from './linked-abort.ts'
 import { RuntimeError } from './runtime-error.ts'
 
-/** How long an aborted unit may take to notice. Within the time between a lost lease and the next leader. */
+/** How long a unit may take to notice that the lease is lost. Within the time between that and the next leader. */
 const noticeMs = 4_000
 
 /** Something that runs until told to stop: a controller or a task. */
@@ -20,6 +20,8 @@ export interface RunUnitsOptions {
   /** Stops at once: units are aborted. */
   lost: AbortSignal
   graceMs: number
+  /** How long units that were aborted then may take to say what became of their work. */
+  lastWordsMs: number
   clock: Clock
 }
 
@@ -61,7 +63,9 @@ async function stopInTime({ stop, abort, finished, options }: StopOptions): Prom
   using grace = new LinkedAbort(finished, abort.signal)
   await options.clock.sleep(options.graceMs, grace.signal).catch(() => {})
   if (!finished.aborted) abort.abort(new DOMException('The stop ran out of time', 'AbortError'))
-  await options.clock.sleep(noticeMs, finished).catch(() => {})
+  using words = new LinkedAbort(finished, options.lost)
+  await options.clock.sleep(options.lastWordsMs, words.signal).catch(() => {})
+  if (options.lost.aborted) await options.clock.sleep(noticeMs, finished).catch(() => {})
   return 'late'
 }
 

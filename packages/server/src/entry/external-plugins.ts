@@ -4,9 +4,7 @@ import type { ExternalPlugins } from '../plugin-host/plugin-registry.ts'
 import { createProgramLauncher } from '../plugin-host/program-launcher.ts'
 import type { ServerOptions } from './server-options.ts'
 import { processIsAlive } from './server-scratch.ts'
-
-/** Work that plugins hold up may go on for so long after the server was told to stop; its pod has 30 s to end. */
-const STOP_LIMIT_MS = 10_000
+import { stopTimes } from './stop-times.ts'
 
 export interface ExternalPluginsOptions {
   options: Pick<
@@ -32,7 +30,7 @@ export async function openExternalPlugins({
     ...{ pid: process.pid, isAlive: processIsAlive },
   })
   const killNow = () => launcher.killNow()
-  const killSoon = () => void setTimeout(killNow, STOP_LIMIT_MS).unref()
+  const killSoon = () => void setTimeout(killNow, stopTimes.programsMs).unref()
   process.once('exit', killNow)
   signal.addEventListener('abort', killSoon, { once: true })
   const end = async () => {

@@ -44,8 +44,7 @@ import { watchMoves } from './node-agent-metrics.ts'
 import type { NodeAgentOptions } from './node-agent-options.ts'
 import { parseListenAddress } from './server-options.ts'
 import { processIsAlive } from './server-scratch.ts'
-
-const STOP_GRACE_MS = 5_000
+import { stopTimes } from './stop-times.ts'
 
 /**
  * Runs the node agent until the signal aborts: it has movers move the data of the volumes on its node, and moves none itself but what is in
@@ -65,7 +64,10 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   log.info({ version: options.version, namespace, node }, 'node agent starting')
   const settings = await nodeAgentConfig(options, { client, signal })
   const labels = await nodeLabels(options, { client, signal })
-  const manager = createManager({ client, log, stopGraceMs: STOP_GRACE_MS, ...(http && { http }) })
+  const manager = createManager({
+    ...{ client, log, stopGraceMs: stopTimes.graceMs, stopLastWordsMs: stopTimes.lastWordsMs },
+    ...(http && { http }),
+  })
   const credentialFolder = await claimCredentialFolder({
     parent: tmpdir(),
     pid: process.pid,

@@ -58,10 +58,8 @@ import {
   requireNamespace,
   type StartUpScope,
 } from './start-up-checks.ts'
+import { stopTimes } from './stop-times.ts'
 import { watchBackups } from './watched-backups.ts'
-
-/** Validations of stores that hang may be cut short; the pod has 30 s to end. */
-const STOP_GRACE_MS = 5_000
 
 /** Of restores: as many as requests may be under way, or those would wait here instead of at their gate. */
 const LEAST_CONNECTIONS = 8
@@ -103,9 +101,7 @@ export async function runServer(given: ServerOptions, signal: AbortSignal): Prom
   if (external === undefined) return
 
   const manager = createManager({
-    client,
-    log,
-    stopGraceMs: STOP_GRACE_MS,
+    ...{ client, log, stopGraceMs: stopTimes.graceMs, stopLastWordsMs: stopTimes.lastWordsMs },
     ...(http && { http }),
     ...leadership.election,
     beforeLeading: abort =>

@@ -36,6 +36,7 @@ export function fencedPlugins(registry: PluginRegistry, fence: Fence): PluginReg
         fence.check(`${change} of ${provider}`),
       ),
     objectStore: provider => fencedObjectStore(session.objectStore(provider), fence),
+    heard: () => session.heard(),
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   })
   return {

@@ -26,7 +26,7 @@ export const hostLimits: HostLimits = {
   healthAnswerMs: 30_000,
   healthMisses: 2,
   shutdownMs: 2000,
-  lastWordsMs: 1000,
+  lastWordsMs: 2000,
 }
 
 /** After so many starts in a row that failed, a session gives a program up. */

@@ -56,6 +56,7 @@ export function openSession(parts: SessionParts): PluginSession {
       if (create === undefined) throw noSuchStore(provider, plugins)
       return create()
     },
+    heard: () => programs.heard(),
     [Symbol.asyncDispose]: () => programs[Symbol.asyncDispose](),
   }
 }

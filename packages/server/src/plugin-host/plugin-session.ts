@@ -30,6 +30,11 @@ export interface PluginSession extends AsyncDisposable {
   volumeSnapshotter(provider: string): VolumeSnapshotter
   /** One that is not initialised, by a location's provider. Throws ObjectStoreError INVALID_CONFIG for an unknown one. */
   objectStore(provider: string): ObjectStore
+  /**
+   * Resolves when the lines that programs logged before their last answers are in the log of the session: answers come another way, and
+   * may overtake them. Never rejects.
+   */
+  heard(): Promise<void>
 }
 
 export interface PluginSessionOptions {

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { setTimeout as after } from 'node:timers/promises'
+import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from '@lateen/kube'
 import { type Handshake, PluginError, parseHandshake } from '@lateen/plugin'
 import { foreignProgram, programProblem } from './executable-format.ts'
@@ -30,6 +30,12 @@ const LAST_LINES = 3
 const KEPT_CHARACTERS = 300
 const LONGEST_HANDSHAKE = 4096
 
+/** Of the end of a process and that of its output, the later one comes so soon, unless others hold the output or this process is starved. */
+const BOTH_ENDS_MS = 5_000
+
+/** In so many turns of the event loop comes far more than a pipe holds: what is read then was written since. */
+const MOST_TURNS = 100
+
 /**
  * A process of a program, in a group of its own, whose output is read for as long as it lives. It counts as gone when the process itself
  * is, even if others that it started still hold its output.
@@ -41,6 +47,8 @@ export class ProgramChild {
   readonly #firstLine: Promise<string | undefined>
   readonly #said: string[] = []
   #exit: Exit | undefined
+  /** Pieces of its log so far. */
+  #pieces = 0
 
   private constructor(child: Spawned, log: Logger) {
     this.#child = child
@@ -94,7 +102,7 @@ export class ProgramChild {
     const gone = async () => {
       const exit = await this.exited
       // What it printed before it ended may still be on its way.
-      await Promise.race([this.#outputEnded, after(500, undefined, { signal: over })])
+      await Promise.race([this.#outputEnded, after(BOTH_ENDS_MS, undefined, { signal: over })])
       throw this.#failed(`it ended with ${exitText(exit)} before it printed where it listens`)
     }
     const stillborn = [silent(), gone()]
@@ -103,7 +111,8 @@ export class ProgramChild {
       const line = await Promise.race([this.#firstLine, ...stillborn])
       if (line !== undefined) return parseHandshake(line)
       // A program that ends closes its output, too; how it ended says more.
-      await Promise.race([gone(), after(500, undefined, { signal: over })])
+      await Promise.race([this.exited, after(BOTH_ENDS_MS, undefined, { signal: over })])
+      if (this.#exit !== undefined) await gone()
       throw this.#failed('it closed its output before it printed where it listens')
     } catch (error) {
       signal.throwIfAborted()
@@ -131,6 +140,20 @@ export class ProgramChild {
     return this.#exit !== undefined
   }
 
+  /**
+   * Resolves when the log that it has written until now was read. What it has written lies in its pipe, and the event loop takes it from
+   * there once in every turn: one in which nothing came has found the pipe empty.
+   */
+  async heard(): Promise<void> {
+    for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+      const known = this.#pieces
+      // The first may be in the turn that is under way.
+      await nextTurn()
+      await nextTurn()
+      if (this.#pieces === known) return
+    }
+  }
+
   /** Waits for the end of its output, but no longer than that, and lets go of it. */
   async endOutput(withinMs: number): Promise<void> {
     await within(this.#outputEnded, withinMs)
@@ -154,7 +177,10 @@ export class ProgramChild {
       if (this.#said.length > FIRST_LINES + LAST_LINES) this.#said.splice(FIRST_LINES, 1)
     })
     const { stderr } = this.#child
-    stderr.on('data', (bytes: Buffer) => lines.push(bytes))
+    stderr.on('data', (bytes: Buffer) => {
+      this.#pieces += 1
+      lines.push(bytes)
+    })
     stderr.on('end', () => lines.end())
     stderr.on('error', () => {})
   }

@@ -5,12 +5,22 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createProgramFolders } from './program-folders.ts'
 
 async function givenParent(t: TestContext): Promise<string> {
   const parent = await mkdtemp(path.join(tmpdir(), 'lateen-folders-'))
   t.after(() => rm(parent, { recursive: true, force: true }))
   return parent
+}
+
+/** A process whose environment names a folder, in a group of its own. */
+function sleeping(folder: string) {
+  return spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000); console.log("runs")'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PLUGIN_UNIX_SOCKET_DIR: folder },
+  })
 }
 
 describe('Folders for the sockets of programs', () => {
@@ -60,12 +70,6 @@ describe('Folders for the sockets of programs', () => {
     const left = path.join(parent, 'lateen-plugins-1-abc-000000', 'p1')
     const foreign = path.join(parent, 'lateen-plugins-1-abc-000000', 'p2')
     for (const folder of [left, foreign]) await mkdir(folder, { recursive: true })
-    const sleeping = (folder: string) =>
-      spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000); console.log("runs")'], {
-        detached: true,
-        stdio: ['ignore', 'pipe', 'ignore'],
-        env: { PLUGIN_UNIX_SOCKET_DIR: folder },
-      })
     const program = sleeping(left)
     // Has the number that is noted, but is another process by now.
     const stranger = sleeping('/elsewhere')
@@ -80,4 +84,26 @@ describe('Folders for the sockets of programs', () => {
     assert.equal(stranger.exitCode, null)
     assert.equal(stranger.signalCode, null)
   })
+
+  for (const [when, noted] of [
+    ['before it had noted its program', undefined],
+    ['while it noted its program', ''],
+  ] as const) {
+    it(`of a server that was killed ${when} lead to that all the same`, {
+      skip: process.platform !== 'linux',
+    }, async t => {
+      const parent = await givenParent(t)
+      const left = path.join(parent, 'lateen-plugins-1-abc-000000', 'p1')
+      await mkdir(left, { recursive: true })
+      const program = sleeping(left)
+      t.after(() => program.kill('SIGKILL'))
+      const ended = once(program, 'exit')
+      await once(program.stdout, 'data')
+      if (noted !== undefined) await writeFile(path.join(left, 'pid'), noted)
+      await using _folders = await createProgramFolders({ parent, pid: 77, isAlive: () => false })
+      assert.deepEqual(await readdir(parent), [])
+      const late = sleep(10_000, ['it goes on'], { ref: false })
+      assert.deepEqual(await Promise.race([ended, late]), [null, 'SIGKILL'])
+    })
+  }
 })

@@ -84,13 +84,32 @@ async function isOurs(folder: string): Promise<boolean> {
   return stats?.isDirectory() === true && stats.uid === process.getuid?.()
 }
 
-/** The number of a process may be another's by now; that its environment names the folder tells that it is the one. */
+/**
+ * The number of a process may be another's by now; that its environment names the folder tells that it is the one. A server that was killed
+ * right after it had started a program has noted no number: then every process is looked at.
+ */
 async function endLeftProgram(folder: string): Promise<void> {
+  const noted = Number(await readFile(path.join(folder, PID_FILE), 'utf8').catch(() => ''))
+  const candidates = noted > 0 ? [noted] : await allProcesses()
+  for (const pid of candidates) if (await isProgramOf(folder, pid)) endGroupOf(pid)
+}
+
+/** None where the system does not tell. */
+async function allProcesses(): Promise<number[]> {
+  const names = await namesIn('/proc')
+  return names.map(Number).filter(pid => pid > 0)
+}
+
+async function isProgramOf(folder: string, pid: number): Promise<boolean> {
+  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
+  return environment.split('\0').includes(`PLUGIN_UNIX_SOCKET_DIR=${folder}`)
+}
+
+/** Programs lead a group of their own. What they have started has their environment, too, but leads none. */
+function endGroupOf(pid: number): void {
   try {
-    const pid = Number(await readFile(path.join(folder, PID_FILE), 'utf8'))
-    const environment = await readFile(`/proc/${pid}/environ`, 'utf8')
-    if (environment.split('\0').includes(`PLUGIN_UNIX_SOCKET_DIR=${folder}`)) process.kill(-pid, 'SIGKILL')
+    process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended, was never started, or this system does not tell.
+    // It has ended, or ends with the one that leads its group.
   }
 }

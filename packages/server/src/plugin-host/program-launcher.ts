@@ -56,7 +56,7 @@ export async function createProgramLauncher(options: LauncherOptions): Promise<P
       return await ProgramProcess.connect({ child, program: file, log: named, limits }, signal)
     } catch (error) {
       child.kill()
-      await child.gone(limits.shutdownMs)
+      await child.gone(limits.lastWordsMs)
       await child.endOutput(limits.lastWordsMs)
       throw error
     }
@@ -93,7 +93,7 @@ export async function createProgramLauncher(options: LauncherOptions): Promise<P
       close()
       await Promise.all(Array.from(running, launched => launched.end()))
       for (const child of children) child.kill()
-      await Promise.all(Array.from(children, child => child.gone(limits.shutdownMs)))
+      await Promise.all(Array.from(children, child => child.gone(limits.lastWordsMs)))
       await folders[Symbol.asyncDispose]()
     },
   }

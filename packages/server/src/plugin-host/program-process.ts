@@ -122,6 +122,12 @@ export class ProgramProcess {
     }
   }
 
+  /** Resolves when what it has logged until now was read, and when it is clear whether it has ended. */
+  async heard(): Promise<void> {
+    await this.#doubt
+    await this.#options.child.heard()
+  }
+
   /** Ends it: it is asked to, then killed. Takes a few seconds at most and never rejects. */
   end(): Promise<void> {
     this.#ending ??= this.#end()
@@ -138,7 +144,7 @@ export class ProgramProcess {
     if (!(await child.gone(limits.shutdownMs))) {
       log.warn({}, 'a plugin program did not end when it was asked to, and is killed')
       child.kill()
-      await child.gone(limits.shutdownMs)
+      await child.gone(limits.lastWordsMs)
     }
     this.#fail(endedWith(this.#options.program, 'its session'))
     await child.endOutput(limits.lastWordsMs)

@@ -87,6 +87,11 @@ export class RestartableProgram implements AsyncDisposable {
     return signal === undefined ? untilAbort(answer, patience) : answer
   }
 
+  /** Resolves when what its process has said until now was heard. */
+  async heard(): Promise<void> {
+    await this.#launched?.process.heard()
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort(this.#error('its session has ended'))
     await this.#starting?.catch(() => {})

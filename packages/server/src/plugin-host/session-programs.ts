@@ -38,9 +38,16 @@ export class SessionPrograms implements AsyncDisposable {
     return another
   }
 
+  async heard(): Promise<void> {
+    await Promise.all(this.#all.map(program => program.heard()))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    const all = [...this.#byFile.values()].flat()
-    await Promise.all(all.map(program => program[Symbol.asyncDispose]()))
+    await Promise.all(this.#all.map(program => program[Symbol.asyncDispose]()))
+  }
+
+  get #all(): RestartableProgram[] {
+    return [...this.#byFile.values()].flat()
   }
 
   #of(file: string): [RestartableProgram, ...RestartableProgram[]] {
