@@ -48,7 +48,10 @@ const EVERY_MS = 60_000
 
 const all = () => ['snapshots']
 
-/** Contents have no labels to be found by: all of the cluster are looked at, and not each time. */
+/**
+ * Contents have no labels to be found by: all of the cluster are looked at, and not each time. After a round that has removed snapshots they are, for a
+ * snapshot controller that is late may have made the content of one of them.
+ */
 const CONTENTS_EVERY = 10
 
 /**
@@ -58,14 +61,16 @@ const CONTENTS_EVERY = 10
 export function leftSnapshotsController(options: LeftSnapshotsOptions): ControllerOptions {
   let told = new Set<string>()
   let rounds = 0
+  let hasRemoved = false
 
   async function reconcile(_key: string, context: ReconcileContext): Promise<Outcome> {
     const scope = { ...options, ...context }
     const found = await findLeft(scope)
     for (const backup of new Set(found.map(each => each.backup))) await removeLeft(backup, scope)
-    if (rounds % CONTENTS_EVERY === 0) await removeOrphans(scope)
+    if (rounds % CONTENTS_EVERY === 0 || hasRemoved) await removeOrphans(scope)
     rounds += 1
     const left = found.length === 0 ? [] : await findLeft(scope)
+    hasRemoved = left.length < found.length
     options.gauge.set(
       'snapshots',
       left.map(({ snapshot }) => ({ kind: snapshot.kind ?? '', phase: 'Left' })),
@@ -105,10 +110,10 @@ async function findLeft({ client, backups, busy, signal }: Scope): Promise<LeftS
 }
 
 async function removeLeft(backup: Backup, scope: Scope): Promise<void> {
-  const { client, log, signal } = scope
+  const { log, signal } = scope
   try {
-    if (backup.status?.phase === 'Failed') return await discardSnapshotsOf(backup, { client, log, signal })
-    await withStore(backup, scope, store => removeSnapshots({ backup, store }, { client }, signal))
+    if (backup.status?.phase === 'Failed') return await discardSnapshotsOf(backup, scope)
+    await withStore(backup, scope, store => removeSnapshots({ backup, store }, scope, signal))
   } catch (error) {
     signal.throwIfAborted()
     log.warn({ error, backup: backup.metadata.name }, 'snapshots that a backup left cannot be removed yet')

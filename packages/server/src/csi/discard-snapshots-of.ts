@@ -1,5 +1,5 @@
 import type { Backup } from '@lateen/api'
-import type { KubeClient, Logger } from '@lateen/kube'
+import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import { groupsOfBackup, isMemberOf, removeGroup } from './backup-groups.ts'
 import { snapshotsOfBackup } from './backup-snapshots.ts'
 import { isCsiServed } from './csi-served.ts'
@@ -8,26 +8,27 @@ import { discardSnapshot } from './release-snapshot.ts'
 
 export interface DiscardPorts {
   client: KubeClient
+  clock: Clock
   log: Logger
   signal: AbortSignal
 }
 
 /**
- * Deletes all snapshots that a backup had taken through CSI, from the storage too: one that failed has no use for them. Throws KubeErrors
- * and CsiErrors.
+ * Deletes all snapshots that a backup had taken through CSI, from the storage too: one that failed has no use for them. Throws KubeErrors,
+ * CsiErrors, and the signal's reason.
  */
 export async function discardSnapshotsOf(
   { metadata }: Pick<Backup, 'metadata'>,
-  { client, log, signal }: DiscardPorts,
+  { client, clock, log, signal }: DiscardPorts,
 ): Promise<void> {
   const { uid = '', name } = metadata
   if (uid === '' || !(await isCsiServed(client.discovery, signal))) return
-  const ports = { client, signal }
+  const ports = { client, clock, signal }
   const all = await snapshotsOfBackup(uid, ports)
   const groups = await groupsOfBackup({ metadata }, ports)
   for (const group of groups) await removeGroup(group, false, ports)
   const snapshots = all.filter(snapshot => !groups.some(group => isMemberOf(snapshot, group)))
   if (snapshots.length === 0) return
   log.info({ backup: name, snapshots: snapshots.length }, 'snapshots of a failed backup are deleted')
-  await eachAtOnce(snapshots, snapshot => discardSnapshot(snapshot, { client, signal }))
+  await eachAtOnce(snapshots, snapshot => discardSnapshot(snapshot, ports))
 }

@@ -1,4 +1,6 @@
+import { parseTime } from '@lateen/api'
 import {
+  type Clock,
   deleteExactly,
   type KubeClient,
   type KubeObject,
@@ -19,6 +21,10 @@ export interface SnapshotPorts {
   signal: AbortSignal
 }
 
+export interface PatientPorts extends SnapshotPorts {
+  clock: Clock
+}
+
 /**
  * Removes the objects of a snapshot from the cluster, and keeps the snapshot in the storage: the content is told to, and read again,
  * before anything is deleted. May be repeated. Throws CsiError POLICY_NOT_CONFIRMED, and KubeErrors; nothing is deleted then that is still
@@ -34,11 +40,11 @@ export async function releaseSnapshot(snapshot: VolumeSnapshot, ports: SnapshotP
 }
 
 /**
- * Removes the objects of a snapshot from the cluster, and the snapshot from the storage, which the driver does once it gets to it. May be
- * repeated. Throws CsiError POLICY_NOT_CONFIRMED, and KubeErrors.
+ * Removes the objects of a snapshot from the cluster, and the snapshot from the storage, which the driver does once it gets to it. Waits some
+ * seconds for the content of one that was only just created. May be repeated. Throws CsiError POLICY_NOT_CONFIRMED, KubeErrors, and the signal's reason.
  */
-export async function discardSnapshot(snapshot: VolumeSnapshot, ports: SnapshotPorts): Promise<void> {
-  const content = await contentOf(snapshot, ports)
+export async function discardSnapshot(snapshot: VolumeSnapshot, ports: PatientPorts): Promise<void> {
+  const content = await awaitedContent(snapshot, ports)
   if (content !== undefined) await setPolicy(content, 'Delete', ports)
   await deleteSnapshot(snapshot, ports)
 }
@@ -55,6 +61,33 @@ export async function contentOf(
   const { volumeSnapshotRef: ref } = content?.spec ?? {}
   const isIts = ref?.name === snapshotName && ref?.namespace === namespace && (!ref?.uid || ref.uid === uid)
   return isIts ? content : undefined
+}
+
+/** How long the snapshot controller is given to make the content of a snapshot that has none. */
+const CONTENT_PATIENCE_MS = 10_000
+
+const PAUSE_MS = 250
+
+/**
+ * Whether a snapshot is so young that its content may still be on its way. One that is made after the snapshot was deleted has the policy of
+ * its class, and where that retains, nobody knows of what it keeps in the storage.
+ */
+export function mayGetContent({ metadata }: VolumeSnapshot, now: number): boolean {
+  const { creationTimestamp } = metadata
+  // It is of the API server's clock, which may be ahead of ours.
+  return !!creationTimestamp && Math.abs(now - parseTime(creationTimestamp)) <= CONTENT_PATIENCE_MS
+}
+
+async function awaitedContent(
+  snapshot: VolumeSnapshot,
+  ports: PatientPorts,
+): Promise<VolumeSnapshotContent | undefined> {
+  const { clock, signal } = ports
+  for (;;) {
+    const content = await contentOf(snapshot, ports)
+    if (content !== undefined || !mayGetContent(snapshot, clock.now())) return content
+    await clock.sleep(PAUSE_MS, signal)
+  }
 }
 
 /** Sets what becomes of the snapshot in the storage, and looks whether it is so. Throws CsiError POLICY_NOT_CONFIRMED, and KubeErrors. */

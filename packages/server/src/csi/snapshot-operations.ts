@@ -60,7 +60,7 @@ export class SnapshotOperations {
   async cancel({ operationId, backup, signal = never }: OperationInput): Promise<void> {
     const snapshot = await this.#read(required(operationId), signal)
     if (snapshot === undefined || !isSnapshotOf(snapshot, backup.metadata.uid ?? '')) return
-    await discardSnapshot(snapshot, { client: this.#client, signal })
+    await discardSnapshot(snapshot, { client: this.#client, clock: this.#clock, signal })
   }
 
   #read({ namespace, name }: SnapshotOperation, signal: AbortSignal): Promise<VolumeSnapshot | undefined> {

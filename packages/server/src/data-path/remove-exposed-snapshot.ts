@@ -1,4 +1,4 @@
-import { type DataUpload, parseTime } from '@lateen/api'
+import type { DataUpload } from '@lateen/api'
 import { type Clock, deleteExactly, type KubeClient, unlessNotFound } from '@lateen/kube'
 import { CsiError } from '../csi/csi-error.ts'
 import { VolumeGroupSnapshotKind } from '../csi/group-snapshot-kinds.ts'
@@ -7,6 +7,7 @@ import {
   deleteContent,
   deleteSnapshot,
   discardSnapshot,
+  mayGetContent,
   releaseSnapshot,
   setPolicy,
 } from '../csi/release-snapshot.ts'
@@ -34,9 +35,6 @@ export interface RemovePorts {
   clock: Clock
   signal: AbortSignal
 }
-
-/** How long the snapshot controller is given to make the content of a snapshot that has none. */
-const CONTENT_PATIENCE_MS = 10_000
 
 /**
  * Removes what was made to read the snapshot of a DataUpload that is over, and the snapshot from the storage: the claim and its volume, then what
@@ -137,7 +135,7 @@ async function originIsGone(
   if (origin === undefined) return orphanIsGone(upload, takenUid, ports)
   if (origin.metadata.ownerReferences?.some(({ kind }) => kind === groupKind)) return true
   if (takenUid !== undefined && takenUid === origin.metadata.uid) await releaseOrDiscard(origin, ports)
-  else if (await mayBeDiscarded(origin, upload, ports)) await discardSnapshot(origin, ports)
+  else if (await mayBeDiscarded(origin, ports)) await discardSnapshot(origin, ports)
   return false
 }
 
@@ -151,16 +149,9 @@ async function releaseOrDiscard(origin: VolumeSnapshot, ports: RemovePorts): Pro
   }
 }
 
-/** A content that is made only after it was looked for would keep a snapshot that nobody knows of. */
-async function mayBeDiscarded(
-  origin: VolumeSnapshot,
-  { status }: DataUpload,
-  ports: RemovePorts,
-): Promise<boolean> {
-  const { completionTimestamp } = status ?? {}
-  const isLate =
-    !completionTimestamp || ports.clock.now() - parseTime(completionTimestamp) > CONTENT_PATIENCE_MS
-  return isLate || (await contentOf(origin, ports)) !== undefined
+/** Others have their turn while the content of a snapshot is awaited. */
+async function mayBeDiscarded(origin: VolumeSnapshot, ports: RemovePorts): Promise<boolean> {
+  return !mayGetContent(origin, ports.clock.now()) || (await contentOf(origin, ports)) !== undefined
 }
 
 /** Removes the content of a snapshot that somebody else has deleted while it was taken over. */

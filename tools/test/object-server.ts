@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { createKubeClient, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
+
+/** Some objects behind the API that clients know, for moments that no real cluster can be held in: nobody works on them. */
+export interface ObjectServer extends AsyncDisposable {
+  readonly client: KubeClient
+  /** Those that are there, by `<plural>/<namespace>/<name>`. */
+  readonly objects: Map<string, KubeObject>
+  /** `METHOD <plural>/<namespace>/<name>` of every request, without what is not there. */
+  readonly requests: string[]
+}
+
+export interface ObjectServerOptions {
+  kinds: readonly ResourceType<KubeObject>[]
+  /** Is waited for before a request is carried out. */
+  before?: (request: string, objects: Map<string, KubeObject>) => void | Promise<void>
+}
+
+/** Starts one on loopback. It knows uids and labels of no object but as they are given. */
+export async function startObjectServer({ kinds, before }: ObjectServerOptions): Promise<ObjectServer> {
+  const objects = new Map<string, KubeObject>()
+  const requests: string[] = []
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname } = new URL(request.url ?? '', 'http://localhost')
+    if (pathname === '/api' || pathname === '/apis') {
+      return void response.end(JSON.stringify(discoveryOf(pathname === '/apis' ? kinds : [])))
+    }
+    const { namespace, plural = '', name } = placeOf(pathname)
+    const path = [plural, namespace, name].filter(part => part !== undefined).join('/')
+    requests.push(`${request.method} ${path}`)
+    const body = request.method === 'GET' || request.method === 'DELETE' ? {} : await json(request)
+    await before?.(`${request.method} ${path}`, objects)
+    const result = carryOut(`${request.method}`, { path, body: body as KubeObject, isOne: !!name }, objects)
+    response.statusCode = result === undefined ? 404 : 200
+    const missing = { kind: 'Status', status: 'Failure', code: 404, reason: 'NotFound' }
+    response.end(JSON.stringify(result ?? missing))
+  }
+  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = await createKubeClient({ config: configOf(address) })
+  return {
+    ...{ client, objects, requests },
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]()
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+interface Wanted {
+  path: string
+  body: KubeObject
+  /** Or all of a kind. */
+  isOne: boolean
+}
+
+/** What is answered; undefined when it is not there. */
+function carryOut(method: string, { path, body, isOne }: Wanted, objects: Map<string, KubeObject>) {
+  const found = objects.get(path)
+  if (method === 'POST') {
+    const { generateName = '' } = body.metadata
+    const { name = `${generateName}${objects.size}` } = body.metadata
+    const created = { ...body, metadata: { ...body.metadata, name } }
+    objects.set(`${path}/${name}`, created)
+    return created
+  }
+  if (method === 'GET' && !isOne) {
+    const items = [...objects].filter(([key]) => key.startsWith(`${path}/`)).map(([, object]) => object)
+    return { metadata: { resourceVersion: '1' }, items }
+  }
+  if (method === 'PATCH' && found !== undefined) objects.set(path, merged(found, body) as KubeObject)
+  if (method === 'DELETE') objects.delete(path)
+  return method === 'DELETE' ? found : objects.get(path)
+}
+
+/** RFC 7396. */
+function merged(old: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const result: Record<string, unknown> = { ...(old as object) }
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key]
+    else result[key] = merged(result[key], value)
+  }
+  return result
+}
+
+/** Objects of the cluster have an empty namespace, and lists of all namespaces none. */
+function placeOf(pathname: string): { namespace?: string; plural?: string; name?: string } {
+  const [, namespace, plural, name] =
+    /^\/apis\/[^/]+\/[^/]+(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?$/.exec(pathname) ?? []
+  if (name === undefined) return { ...(namespace && { namespace }), ...(plural && { plural }) }
+  return { namespace: namespace ?? '', ...(plural && { plural }), name }
+}
+
+function discoveryOf(kinds: readonly ResourceType<KubeObject>[]): object {
+  const items = kinds.map(({ group, version, kind, plural, namespaced }) => ({
+    metadata: { name: group },
+    versions: [
+      {
+        version,
+        freshness: 'Current',
+        resources: [
+          {
+            ...{ resource: plural, responseKind: { kind }, singularResource: kind.toLowerCase() },
+            ...{ scope: namespaced ? 'Namespaced' : 'Cluster', verbs: ['get', 'list', 'delete'] },
+          },
+        ],
+      },
+    ],
+  }))
+  return { kind: 'APIGroupDiscoveryList', items }
+}
+
+function configOf(server: string): Parameters<typeof createKubeClient>[0]['config'] {
+  return {
+    ...{ server, tls: {}, origin: 'a test' },
+    credentials: async () => ({ headers: {} }),
+    invalidate: () => undefined,
+  }
+}
