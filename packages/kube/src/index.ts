@@ -48,6 +48,7 @@ export { defaultRetryPolicy, type RetryPolicy } from './http/retry-policy.ts'
 export type { EncodedObject } from './list/encoded-object.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceType, Unstructured } from './object.ts'
+export { type Patience, patiently } from './patiently.ts'
 export { type Backoff, defaultBackoff } from './runtime/backoff.ts'
 export {
   type Controller,
@@ -90,6 +91,7 @@ export {
 export type { IndexValues } from './runtime/object-cache.ts'
 export type { ObjectEvent } from './runtime/object-event.ts'
 export { joinKey, keyOf, type ObjectKey, splitKey } from './runtime/object-key.ts'
+export { versionOf } from './runtime/object-version.ts'
 export {
   again,
   done,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
 import { describe, it } from 'node:test'
+import { freePort } from '../../../../tools/test/free-port.ts'
 import { createKubeClient } from '../create-kube-client.ts'
 import { isForbidden, isUnauthorized, KubeError, textOf } from '../errors.ts'
 import type { ResourceType, Unstructured } from '../object.ts'
@@ -164,10 +164,7 @@ describe('A call to a server in trouble', () => {
   })
 
   it('names the server and the remedy when nothing listens there', async () => {
-    const holder = createServer().listen(0, '127.0.0.1')
-    await new Promise(resolve => holder.once('listening', resolve))
-    const { port } = holder.address() as { port: number }
-    await new Promise(resolve => holder.close(resolve))
+    const port = await freePort()
     await using client = await createKubeClient({
       config: fixedConfig(`https://127.0.0.1:${port}`),
       retry: { attempts: 2, baseMs: 1 },
@@ -205,6 +202,37 @@ describe('A call to a server in trouble', () => {
     assert.ok(isUnauthorized(error))
     assert.match(error.hint ?? '', /log in again/)
     assert.equal(server.requests.length, 4)
+  })
+
+  it('creates through a server that has just started and refuses with 403 what it will accept', async () => {
+    const message = 'widgets.example.com "a" is forbidden: not yet ready to handle request'
+    await using server = await startFaultServer((_request, response, number) => {
+      if (number === 3) return void response.end(JSON.stringify(widget))
+      sendStatus(response, 403, { reason: 'Forbidden', message })
+    })
+    assert.deepEqual(await server.client.resource(widgets, 'n').create(widget), widget)
+    assert.equal(server.requests.length, 3)
+  })
+
+  it('asks nobody for a role when a server does not become ready', async () => {
+    const message = 'pods "a" is forbidden: not yet ready to handle request'
+    await using server = await startFaultServer(
+      (_request, response) => sendStatus(response, 403, { reason: 'Forbidden', message }),
+      { retry: { attempts: 2 } },
+    )
+    const error = await failureOf(server.client.resource(widgets, 'n').create(widget))
+    assert.deepEqual([error.retryable, error.mayHaveActed], [true, false])
+    assert.match(error.hint ?? '', /has just started/)
+    assert.equal(server.requests.length, 2)
+  })
+
+  it('never repeats what is forbidden for another reason', async () => {
+    const message = 'widgets.example.com "not yet ready to handle request" is forbidden: exceeded quota: q'
+    await using server = await startFaultServer((_request, response) =>
+      sendStatus(response, 403, { reason: 'Forbidden', message }),
+    )
+    assert.equal((await failureOf(server.client.resource(widgets, 'n').create(widget))).retryable, false)
+    assert.equal(server.requests.length, 1)
   })
 
   it('says which role is missing after 403', async () => {

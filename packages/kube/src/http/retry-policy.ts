@@ -13,7 +13,7 @@ export interface RetryPolicy {
   patienceMs?: number
 }
 
-/** About 20 seconds in all: an API server that restarts is back by then. */
+/** Waits of 11 to 23 seconds in all: most API servers that restart are back by then. */
 export const defaultRetryPolicy: RetryPolicy = {
   attempts: 8,
   baseMs: 200,
@@ -36,7 +36,7 @@ export type RetryDecision = { retry: false } | { retry: true; afterMs: number }
 /**
  * Whether to send a failed request again, and when. Requests that are not repeatable (creates, JSON patches,
  * deletes without a uid) go out again only when the server surely did nothing: no connection was made, or it
- * answered 429, or 503 with Retry-After.
+ * answered 429, 503 with Retry-After, or that it is not ready yet.
  */
 export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: () => number): RetryDecision {
   const { error, attempt, repeatable } = failed

@@ -37,6 +37,13 @@ const reasonByStatus: Readonly<Record<number, string>> = {
   504: 'Timeout',
 }
 
+/**
+ * What admission plugins say in the first seconds of an API server, which does not know its own objects yet, before they have looked
+ * at the request (k8s.io/apiserver, pkg/admission/plugin/namespace/lifecycle/admission.go, and others).
+ */
+const notYetReady = /\bnot yet ready to handle request$/
+const unreadyHint = 'the API server has just started: try again in a few seconds'
+
 /** The error for an HTTP answer of 300 and above, or for a Status sent inside a watch. */
 export function statusError(answer: ErrorAnswer): KubeError {
   const parsed = parseStatus(answer.body)
@@ -44,12 +51,13 @@ export function statusError(answer: ErrorAnswer): KubeError {
   const code = reason === undefined || reason === '' ? reasonOf(answer.status) : reason
   const said = parsed?.message ?? (answer.body.trim().slice(0, 300) || `HTTP ${answer.status}`)
   const retryAfterMs = retryAfterOf(answer.retryAfter, parsed?.details)
-  const turnedAway = answer.status === 429 || (answer.status === 503 && retryAfterMs !== undefined)
+  const unready = answer.status === 403 && notYetReady.test(said)
+  const turnedAway = unready || answer.status === 429 || (answer.status === 503 && retryAfterMs !== undefined)
   return new KubeError(code, {
     message: `cannot ${describeSubject(answer.subject)} at ${answer.server}: ${said}`,
     status: answer.status,
     details: parsed?.details,
-    hint: code === 'Forbidden' ? forbiddenHint(answer.subject, said) : hintFor(code, answer),
+    hint: unready ? unreadyHint : hintFor(code, answer, said),
     retryable: turnedAway || answer.status >= 500,
     mayHaveActed: answer.status >= 500 && !turnedAway,
     retryAfterMs,
@@ -87,8 +95,10 @@ function forbiddenHint(subject: Subject, said: string): string {
   return `ask for a role that allows "${verb}" on "${resource}"; check with: kubectl auth can-i ${verb} ${resource}${place}`
 }
 
-function hintFor(code: string, { server }: ErrorAnswer): string | undefined {
+function hintFor(code: string, { server, subject }: ErrorAnswer, said: string): string | undefined {
   switch (code) {
+    case 'Forbidden':
+      return forbiddenHint(subject, said)
     case 'Unauthorized':
       return `the credentials for ${server} are missing, expired or of another cluster: log in again, or check the user of the current kubeconfig context`
     case 'Conflict':

@@ -48,20 +48,30 @@ const backup = (name: string): Backup => ({
   status: { phase: 'Completed' },
 })
 
-/** A store that fails some puts before it passes them on. */
-function failingPuts(failures: ObjectStoreError[]): (store: ObjectStore) => ObjectStore {
+/** A store that fails some calls before it passes them on. */
+function failing(
+  call: 'putObject' | 'listObjects',
+  failures: ObjectStoreError[],
+): (store: ObjectStore) => ObjectStore {
   return store =>
     new Proxy(store, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name)
         if (typeof member !== 'function') return member
         return (...args: unknown[]) => {
-          const failure = name === 'putObject' ? failures.shift() : undefined
-          return failure === undefined ? member.apply(target, args) : Promise.reject(failure)
+          const failure = name === call ? failures.shift() : undefined
+          if (failure === undefined) return member.apply(target, args)
+          return call === 'putObject' ? Promise.reject(failure) : brokenList(failure)
         }
       },
     })
 }
+
+function brokenList(failure: ObjectStoreError): AsyncIterable<string> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(failure) }) }
+}
+
+const failingPuts = (failures: ObjectStoreError[]) => failing('putObject', failures)
 
 const fault = () => new ObjectStoreError('STORE_FAULT', { reason: 'the store answers 503' })
 
@@ -97,6 +107,18 @@ describe('A backup store', () => {
       [true, false, false],
     )
     assert.deepEqual(await Array.fromAsync(backups.names()), ['half'])
+  })
+
+  it('asks again whether a name is free when the store has failed to say so', async t => {
+    const faults = () => failing('listObjects', Array.from({ length: 4 }, fault))
+    const { backups } = await givenStore(t, faults())
+    assert.equal(await backups.hasAny('free'), false)
+    const other = await givenStore(t, faults())
+    await other.backups.putJson(file('half'), {})
+    assert.equal(await other.backups.hasAny('half'), true)
+    const denied = new ObjectStoreError('ACCESS_DENIED', { reason: 'no' })
+    const closed = await givenStore(t, failing('listObjects', [denied]))
+    await assert.rejects(closed.backups.hasAny('half'), denied)
   })
 
   it('deletes all files of a backup and none of its neighbours', async t => {

@@ -34,8 +34,8 @@ export interface BackupStoreOptions {
  * The files of backups in one location.
  *
  * A backup exists for others once it has `velero-backup.json`, so that is put last and deleted first: whoever dies in
- * between leaves files that nobody takes for a backup. Every put is repeated a few times while the store says that
- * this may help. Everything throws `ObjectStoreError`, or the signal's reason.
+ * between leaves files that nobody takes for a backup. Puts, gets, deletes and the question whether a name is free are
+ * repeated a few times while the store says that this may help. Everything throws `ObjectStoreError`, or the signal's reason.
  */
 export interface BackupStore {
   put(file: StoredFile, body: FileBody, signal?: AbortSignal): Promise<void>
@@ -119,10 +119,11 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
         await readStoredJson({ key, stored, compressed: false, limits: objectLimits, signal }),
       )
     },
-    async hasAny(name, signal) {
-      for await (const _key of list(layout.backupFolder(name), signal)) return true
-      return false
-    },
+    hasAny: (name, signal) =>
+      repeated(options, signal, async () => {
+        for await (const _key of list(layout.backupFolder(name), signal)) return true
+        return false
+      }),
     async *names(signal) {
       const prefix = layout.folder('backups')
       const folders = store.listCommonPrefixes({ bucket, prefix, delimiter: '/', ...(signal && { signal }) })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BackupStorageLocation } from '@lateen/api'
-import { bucketName, locationConfig } from './open-location.ts'
+import { KubeError, silentLogger } from '@lateen/kube'
+import type { ObjectStore } from '@lateen/plugin'
+import { bucketName, locationConfig, openLocation, openPatiently } from './open-location.ts'
 
 describe('bucketName', () => {
   it('drops outer slashes', () => {
@@ -20,6 +22,68 @@ describe('bucketName', () => {
   it('reads the longest name that fits into an object at once', () => {
     // As a regular expression it took time in proportion to the square of the length: ten minutes for this one.
     assert.throws(() => bucketName(`x${'/'.repeat(1_000_000)}x`), /contains a "\/"/)
+  })
+})
+
+describe('openPatiently', () => {
+  const location: BackupStorageLocation = {
+    ...{ apiVersion: 'velero.io/v1', kind: 'BackupStorageLocation', metadata: { name: 'default' } },
+    spec: {
+      provider: 'aws',
+      objectStorage: { bucket: 'b' },
+      credential: { name: 'cloud', key: 'key' },
+    },
+  }
+
+  /** An API server that is away until a moment, and a clock that goes when somebody waits. */
+  function given(
+    backAtMs: number,
+    error = new KubeError('Unreachable', { message: 'away', retryable: true }),
+  ) {
+    let now = 0
+    let open = 0
+    const clock = {
+      now: () => now,
+      async sleep(ms: number) {
+        now += ms
+      },
+    }
+    const create = () => {
+      open += 1
+      return {
+        init: async () => undefined,
+        [Symbol.asyncDispose]: async () => {
+          open -= 1
+        },
+      } as unknown as ObjectStore
+    }
+    const ports = {
+      objectStores: { names: ['velero.io/aws'], create },
+      async readSecretKey() {
+        if (now < backAtMs) throw error
+        return Buffer.from('of the secret')
+      },
+      credentialFiles: {
+        write: async () => '/files/cloud_key',
+        [Symbol.asyncDispose]: async () => undefined,
+      },
+    }
+    return { ports, patience: { clock, log: silentLogger }, open: () => open }
+  }
+
+  it('outlasts an API server that is away for more than a minute, and leaves one store open', async () => {
+    const { ports, patience, open } = given(100_000)
+    await assert.rejects(openLocation(location, ports), { code: 'Unreachable' })
+    const opened = await openPatiently(location, ports, patience)
+    assert.equal(open(), 1)
+    await opened[Symbol.asyncDispose]()
+    assert.equal(open(), 0)
+  })
+
+  it('ends at once where waiting cures nothing', async () => {
+    const { ports, patience } = given(1, new KubeError('Forbidden', { message: 'no' }))
+    await assert.rejects(openPatiently(location, ports, patience), { code: 'Forbidden' })
+    assert.equal(patience.clock.now(), 0)
   })
 })
 

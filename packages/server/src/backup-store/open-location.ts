@@ -1,4 +1,5 @@
 import type { AccessMode, BackupStorageLocation, SecretKeySelector } from '@lateen/api'
+import { type Patience, patiently } from '@lateen/kube'
 import { type ObjectStore, ObjectStoreError, portableKeyProblem } from '@lateen/plugin'
 import type { ObjectStoreRegistry } from '../object-store/registry.ts'
 import { type BucketLayout, bucketLayout, withoutOuterSlashes } from './bucket-layout.ts'
@@ -41,6 +42,15 @@ export async function openLocation(
     await store[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** The same for work that would fail with it: an API server that is away for a minute or two is waited for. */
+export function openPatiently(
+  location: BackupStorageLocation,
+  ports: LocationPorts,
+  patience: Patience,
+): Promise<OpenLocation> {
+  return patiently(() => openLocation(location, ports, patience.signal), patience)
 }
 
 /**

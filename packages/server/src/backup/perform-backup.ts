@@ -104,11 +104,12 @@ export async function performBackup(
 }
 
 async function runAndPublish(scope: RunScope, signal: AbortSignal): Promise<PerformedBackup> {
-  const { request, ports, log, archive, operations } = scope
+  const { request, ports, log, archive, plugins, operations } = scope
   const { store, backup } = request
   const run = await runUntilItBreaks(scope, signal)
   const contents = run.outcome?.archive ?? (await archive.finish())
   const settled = await operations.settle(run.failure)
+  await plugins.heard()
   const files = settleSnapshots(
     filesOf(run.outcome, { contents, log, volumes: scope.volumes }),
     settled.operations,

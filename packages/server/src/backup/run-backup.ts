@@ -1,5 +1,5 @@
 import type { Backup } from '@lateen/api'
-import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject, patiently } from '@lateen/kube'
 import { csiFeature, isCsiServed } from '../csi/csi-served.ts'
 import { handleTimeoutOf } from '../csi/snapshot-operations.ts'
 import { waitForHandle } from '../csi/wait-for-handle.ts'
@@ -58,17 +58,16 @@ export async function runBackup(
 /** Reads the cluster's types and namespaces anew and says what looks wrong about the filters. */
 async function findScope(
   { backup, policies }: BackupRequest,
-  { client, log }: BackupPorts,
+  { client, clock, log }: BackupPorts,
   signal: AbortSignal,
 ): Promise<BackupScope> {
-  await client.discovery.refresh({ signal })
-  const discovery = await client.discovery.preferred({ signal })
-  const scope = resolveScope({
-    backup,
-    policies,
-    discovery,
-    namespaces: await listNamespaces(client, signal),
-  })
+  const readCluster = async () => {
+    await client.discovery.refresh({ signal })
+    const discovery = await client.discovery.preferred({ signal })
+    return { discovery, namespaces: await listNamespaces(client, signal) }
+  }
+  const found = await patiently(readCluster, { clock, log, signal })
+  const scope = resolveScope({ backup, policies, ...found })
   for (const { message, fields } of scope.warnings) log.warn(fields, message)
   return scope
 }

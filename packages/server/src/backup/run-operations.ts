@@ -22,7 +22,7 @@ import { discardSnapshots } from './volumes/discard-snapshots.ts'
 export const askedAtOnce = 16
 
 /** How long it may take to stop the operations of a backup that failed, and of one whose server ends. */
-const stopWithinMs = { failed: 60_000, stopping: 2_500 }
+export const stopWithinMs = { failed: 60_000, stopping: 2_500 }
 
 /** How the operations of a backup stand. */
 export interface SettledOperations extends OperationCounts {

@@ -1,8 +1,27 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import type { Backup, BackupStatus } from '@lateen/api'
-import { newOperation } from '../operations/backup-operation.ts'
-import { type BackupRound, pauseAfter, statusAfterRound } from './backup-operations.ts'
+import { describe, it, type TestContext } from 'node:test'
+import type { Backup, BackupPhase, BackupStatus } from '@lateen/api'
+import {
+  type Informer,
+  type KubeClient,
+  KubeError,
+  type ObjectEvent,
+  type ObjectHandler,
+  silentLogger,
+  systemClock,
+} from '@lateen/kube'
+import type { BackupStore } from '../backup-store/backup-store.ts'
+import type { LocationPorts } from '../backup-store/open-location.ts'
+import { type BackupOperation, newOperation } from '../operations/backup-operation.ts'
+import { WaitingOperations } from '../operations/waiting-operations.ts'
+import type { PluginSessions } from '../plugin-host/plugin-session.ts'
+import {
+  type BackupRound,
+  backupOperationsController,
+  pauseAfter,
+  statusAfterRound,
+} from './backup-operations.ts'
+import { LatestObjects } from './latest-objects.ts'
 
 function waiting(status: BackupStatus): Backup {
   const metadata = { name: 'nightly', namespace: 'velero' }
@@ -53,6 +72,97 @@ describe('a backup that waits for its operations', () => {
     )
     const failedBefore = waiting({ phase: partly, errors: 1 })
     assert.equal(statusAfterRound(failedBefore, round(2, 0, 0)).phase, 'FinalizingPartiallyFailed')
+  })
+})
+
+/** Backups of which a controller hears through events alone, with a cluster and a bucket that do not answer. */
+function givenEvents(t: TestContext) {
+  const handlers = new Set<ObjectHandler<Backup>>()
+  const informer = {
+    get: () => undefined,
+    subscribe(handler: ObjectHandler<Backup>) {
+      handlers.add(handler)
+      return () => handlers.delete(handler)
+    },
+  } as unknown as Informer<Backup>
+  const stopped: string[] = []
+  const cancel = async ({ operationId }: { operationId: string }) => void stopped.push(operationId)
+  const plugins = {
+    open: () => ({ backupItemAction: () => ({ cancel }), [Symbol.asyncDispose]: async () => undefined }),
+  } as unknown as PluginSessions
+  const away = () => Promise.reject(new KubeError('Unreachable', { message: 'away' }))
+  const remembered = new WaitingOperations<BackupOperation>()
+  const { reconcile, sources } = backupOperationsController({
+    client: { discovery: { all: away } } as unknown as KubeClient,
+    informer,
+    backups: new LatestObjects(informer),
+    ...{ clock: systemClock, random: () => 0, ports: {} as LocationPorts, perform: { plugins } },
+    ...{ waiting: remembered, everyMs: 1_000 },
+  })
+  const { signal } = endOf(t)
+  const keys: string[] = []
+  const ports = { log: silentLogger, clock: systemClock, random: () => 0, signal }
+  for (const source of sources) void source.run(key => keys.push(key), ports)
+  return {
+    stopped,
+    tell(event: ObjectEvent<Backup>) {
+      for (const handler of handlers) handler(event)
+    },
+    async begin(backup: Backup, operationId: string) {
+      const { uid = '', name = '' } = backup.metadata
+      const item = { group: '', resource: 'pods', namespace: 'shop', name: 'web' }
+      const operations = [newOperation({ backup, action: 'x', item, operationId, now: 0 })]
+      const store = { putJson: async () => undefined } as unknown as BackupStore
+      await remembered.save({ uid, of: 'backup', name, operations }, store, signal)
+    },
+    async work() {
+      for (const key of keys.splice(0)) await reconcile(key, { signal, log: silentLogger, failures: 0 })
+    },
+  }
+}
+
+function endOf(t: TestContext): AbortController {
+  const end = new AbortController()
+  t.after(() => end.abort())
+  return end
+}
+
+describe('a backup that is deleted while it waits', () => {
+  const named = (uid: string, phase: BackupPhase): Backup => {
+    const { metadata, ...rest } = waiting({ phase })
+    return { ...rest, metadata: { ...metadata, uid } }
+  }
+
+  it('is stopped although it was gone before any worker came to look at it', async t => {
+    const { tell, begin, work, stopped } = givenEvents(t)
+    await begin(named('a', whole), 'of-a')
+    tell({ type: 'updated', object: named('a', whole), previous: named('a', 'InProgress') })
+    tell({ type: 'deleted', object: named('a', whole) })
+    await work()
+    assert.deepEqual(stopped, ['of-a'])
+    tell({ type: 'added', object: named('b', 'New') })
+    await work()
+    assert.deepEqual(stopped, ['of-a'])
+  })
+
+  it('is stopped although another one had its name before any worker came', async t => {
+    const { tell, begin, work, stopped } = givenEvents(t)
+    for (const uid of ['a', 'b']) {
+      await begin(named(uid, partly), `of-${uid}`)
+      tell({ type: 'added', object: named(uid, partly) })
+      tell({ type: 'deleted', object: named(uid, partly) })
+    }
+    await work()
+    assert.deepEqual(stopped, ['of-a', 'of-b'])
+  })
+
+  it('is left alone when it had moved on before', async t => {
+    const { tell, begin, work, stopped } = givenEvents(t)
+    await begin(named('a', whole), 'of-a')
+    tell({ type: 'updated', object: named('a', 'Finalizing'), previous: named('a', whole) })
+    tell({ type: 'deleted', object: named('a', 'Finalizing') })
+    await work()
+    assert.deepEqual(stopped, [])
   })
 })
 

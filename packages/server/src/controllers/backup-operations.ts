@@ -16,6 +16,7 @@ import {
   type Informer,
   type KubeClient,
   keyOf,
+  type ObjectEvent,
   type Outcome,
   type ReconcileContext,
   watching,
@@ -29,6 +30,7 @@ import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
 import type { BackupOperation } from '../operations/backup-operation.ts'
 import { countOperations, pollOperations } from '../operations/poll-operations.ts'
 import type { WaitingOperations } from '../operations/waiting-operations.ts'
+import { DeletedObjects } from './deleted-objects.ts'
 import type { EndedMoves } from './ended-moves.ts'
 import { removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
@@ -98,23 +100,26 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
   const { informer, backups, clock, waiting, everyMs, moves } = options
   const watched = new Map<string, Watched>()
   const reasons = new Map<string, string>()
+  const deleted = new DeletedObjects<Backup>(({ status }) => isWaiting.has(status?.phase))
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
     const scope = { ...options, ...context, reasons }
-    const backup = backups.get(key)
-    const before = watched.get(key)
-    if (before !== undefined && before.backup.metadata.uid !== backup?.metadata.uid) {
-      await stopDeleted(before.backup, scope)
-      watched.delete(key)
+    for (const gone of deleted.of(key)) {
+      await stopDeleted(gone, scope)
+      deleted.settle(gone)
     }
+    const backup = backups.get(key)
     if (backup === undefined || !isWaiting.has(backup.status?.phase)) {
       watched.delete(key)
       reasons.delete(key)
       waiting.forget(backup?.metadata.uid ?? '')
       return done()
     }
-    const entry = watched.get(key) ?? { backup, nextAt: 0, since: clock.now(), movesWereOver: false }
-    watched.set(key, { ...entry, backup })
+    const { uid } = backup.metadata
+    const known = watched.get(key)
+    const isKnown = known !== undefined && known.uid === uid
+    const entry = isKnown ? known : { uid, nextAt: 0, since: clock.now(), movesWereOver: false }
+    watched.set(key, entry)
     const early = entry.nextAt - clock.now()
     const movesAreOver = moves?.areOver(backup) ?? false
     const isUrgent = isCancelRequested(backup) || (movesAreOver && !entry.movesWereOver)
@@ -122,21 +127,29 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
     if (early > 0 && context.failures === 0 && !isUrgent) return again({ afterMs: early })
     await lookOnce(backup, scope)
     const afterMs = pauseAfter(clock.now() - entry.since, everyMs)
-    watched.set(key, { ...entry, backup, nextAt: clock.now() + afterMs, movesWereOver: movesAreOver })
+    watched.set(key, { ...entry, nextAt: clock.now() + afterMs, movesWereOver: movesAreOver })
     return again({ afterMs })
   }
 
   return {
     name: 'backup-operations',
-    sources: [watching({ informer }), ...(moves ? [moves.source] : [])],
+    sources: [watching({ informer, predicate: noting(deleted) }), ...(moves ? [moves.source] : [])],
     reconcile,
     concurrency: CONCURRENCY,
     backoff: { baseMs: everyMs, maxMs: Math.max(everyMs, LONGEST_WAIT_MS), jitter: 0.25 },
   }
 }
 
+/** Lets every event through, and remembers what was deleted. */
+function noting(deleted: DeletedObjects<Backup>): (event: ObjectEvent<Backup>) => boolean {
+  return event => {
+    deleted.note(event)
+    return true
+  }
+}
+
 interface Watched {
-  backup: Backup
+  uid: string | undefined
   /** When its operations are asked about again. */
   nextAt: number
   /** When they were first asked about here. */

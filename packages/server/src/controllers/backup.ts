@@ -16,6 +16,7 @@ import {
   type KubeClient,
   keyOf,
   type Outcome,
+  patiently,
   type ReconcileContext,
   watching,
 } from '@lateen/kube'
@@ -24,7 +25,7 @@ import { type PerformPorts, performBackup, phaseAfterWork } from '../backup/perf
 import { type BackupDefaults, type PreparedBackup, prepareBackup } from '../backup/prepare/prepare-backup.ts'
 import { PublishError, storingOrNothing } from '../backup/publish-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
-import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { type LocationPorts, openPatiently } from '../backup-store/open-location.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
 import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
 import { CancelWatch } from './cancel-watch.ts'
@@ -84,7 +85,7 @@ const notBegun: ReadonlySet<BackupPhase> = new Set(['New', 'Queued', 'ReadyToSta
 const PROGRESS_MS = 1_000
 
 /** How long a server that is told to stop may take to say what became of its backups. */
-const LAST_WORDS_MS = 4_000
+export const LAST_WORDS_MS = 4_000
 
 /** Takes the backups whose turn has come. */
 export function backupController(options: BackupControllerOptions): ControllerOptions {
@@ -156,7 +157,8 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
   let started: Backup | undefined
   try {
     await using place = await openPlace(prepared, scope)
-    started = await move(prepared.backup, { phase: 'InProgress', startTimestamp }, scope)
+    const begin = () => move(prepared.backup, { phase: 'InProgress', startTimestamp }, scope)
+    started = await patiently(begin, scope)
     if (started !== undefined) await performAndMove({ backup: started, prepared, store: place.store }, scope)
   } catch (error) {
     // One that has not begun is left for the next server.
@@ -182,10 +184,10 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
  */
 async function openPlace(
   { backup, storageLocation }: PreparedBackup,
-  { ports, clock, random, signal }: Scope,
+  { ports, clock, random, log, signal }: Scope,
 ): Promise<{ store: BackupStore } & AsyncDisposable> {
   if (storageLocation === undefined) throw new Error('the backup has no storage location')
-  const location = await openLocation(storageLocation, ports, signal)
+  const location = await openPatiently(storageLocation, ports, { clock, log, signal })
   try {
     const store = createBackupStore({ location, clock, random })
     await requireFreeName(backup, store, signal)
@@ -323,10 +325,12 @@ async function fail(
   if (!stopped) scope.log.error({ error, backup: backup.metadata.name }, 'backup failed')
   const completionTimestamp = formatTime(scope.clock.now())
   const signal = stopped ? AbortSignal.timeout(LAST_WORDS_MS) : scope.signal
+  // A snapshot may have to be waited for; there is to be time for the phase after that.
+  const first = stopped ? AbortSignal.timeout(LAST_WORDS_MS / 2) : scope.signal
   const { client, log } = scope
   const { uid = '', namespace = '' } = backup.metadata
   await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal })
-  const areDiscarded = await haveSnapshotsDiscarded(backup, { ...scope, signal })
+  const areDiscarded = await haveSnapshotsDiscarded(backup, { ...scope, signal: first })
   const failed = withLeftovers(backup, hasLeftovers || !areDiscarded)
   await move(failed, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
 }
@@ -334,10 +338,10 @@ async function fail(
 /** Whether no snapshot of a backup that failed is left. What cannot be deleted now is tried again by who finds its mark. */
 async function haveSnapshotsDiscarded(
   backup: Backup,
-  { client, log, signal }: Pick<Scope, 'client' | 'log' | 'signal'>,
+  { client, clock, log, signal }: Pick<Scope, 'client' | 'clock' | 'log' | 'signal'>,
 ): Promise<boolean> {
   try {
-    await discardSnapshotsOf(backup, { client, log, signal })
+    await discardSnapshotsOf(backup, { client, clock, log, signal })
     return true
   } catch (error) {
     log.warn({ error, backup: backup.metadata.name }, 'snapshots of a failed backup could not be deleted yet')

@@ -1,4 +1,4 @@
-import { type Informer, type KubeObject, keyOf } from '@lateen/kube'
+import { type Informer, type KubeObject, keyOf, versionOf } from '@lateen/kube'
 
 /**
  * An informer's objects, except that one which this process has written is seen as written until the informer has
@@ -38,9 +38,4 @@ export class LatestObjects<T extends KubeObject> {
   #forget(key: string): undefined {
     this.#written.delete(key)
   }
-}
-
-// Versions of one kind grow; the API promises it since 1.35, and etcd's revisions always did.
-function versionOf({ metadata }: KubeObject): bigint {
-  return /^\d+$/.test(metadata.resourceVersion ?? '') ? BigInt(metadata.resourceVersion ?? '') : 0n
 }

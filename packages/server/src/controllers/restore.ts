@@ -18,7 +18,7 @@ import {
   watching,
 } from '@lateen/kube'
 import { createBackupStore } from '../backup-store/backup-store.ts'
-import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { type LocationPorts, openPatiently } from '../backup-store/open-location.ts'
 import type { RestoreOperation } from '../operations/restore-operation.ts'
 import type { WaitingOperations } from '../operations/waiting-operations.ts'
 import { type ObservedRestore, observeRestore } from '../restore/observe-facts.ts'
@@ -92,7 +92,9 @@ export function nextStep(restore: Restore | undefined, running: boolean): Restor
 }
 
 const PROGRESS_MS = 1_000
-const LAST_WORDS_MS = 4_000
+
+/** How long a server that is told to stop may take to say what became of its restores. */
+export const LAST_WORDS_MS = 4_000
 
 /** A restore that waits for another looks again this often. */
 const WAIT_MS = 1_000
@@ -182,8 +184,8 @@ async function performAndMove(
   scope: Scope,
 ): Promise<void> {
   if (backup === undefined || location === undefined) throw new Error('the backup has no storage location')
-  const { clock, random, signal } = scope
-  await using opened = await openLocation(location, scope.ports, signal)
+  const { clock, random, log, signal } = scope
+  await using opened = await openPatiently(location, scope.ports, { clock, log, signal })
   const store = createBackupStore({ location: opened, clock, random })
   await using progress = new ProgressPatches<{ itemsRestored: number; totalItems: number }>({
     clock,

@@ -10,9 +10,9 @@ import { registerVeleroMetrics } from './velero-metrics.ts'
 function backup(
   name: string,
   phase: BackupPhase,
-  more: { schedule?: string; at?: string; foreign?: boolean },
+  more: { schedule?: string; at?: string; foreign?: boolean; version?: string },
 ): Backup {
-  const { schedule, at, foreign } = more
+  const { schedule, at, foreign, version } = more
   return {
     apiVersion: 'velero.io/v1',
     kind: 'Backup',
@@ -20,6 +20,7 @@ function backup(
       name,
       namespace: 'ns',
       uid: name,
+      ...(version !== undefined && { resourceVersion: version }),
       creationTimestamp: '2026-01-01T00:00:00Z',
       labels: schedule === undefined ? {} : { 'velero.io/schedule-name': schedule },
       annotations: foreign === true ? { foreign: '' } : {},
@@ -98,6 +99,19 @@ describe('series of schedules', () => {
     assert.equal(now.backup_items_errors, 1)
     assert.equal(now.backup_last_successful_timestamp, seconds(2))
     assert.deepEqual(samples('gone'), {})
+  })
+
+  it('show the later of two backups that ended in the same second, in whatever order they are listed', () => {
+    const good = backup('good', 'Completed', { schedule: 'nightly', at: day(1), version: '1000' })
+    const failed = backup('failed', 'PartiallyFailed', { schedule: 'nightly', at: day(1), version: '999' })
+    for (const backups of [
+      [good, failed],
+      [failed, good],
+    ]) {
+      const now = given(backups, ['nightly']).samples('nightly')
+      assert.equal(now.backup_last_status, 1)
+      assert.equal(now.backup_items_total, 'good'.length)
+    }
   })
 
   it('take from a foreign backup only when it was', () => {

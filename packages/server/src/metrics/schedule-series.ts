@@ -1,4 +1,5 @@
 import { type Backup, type Schedule, validLabelValue } from '@lateen/api'
+import { versionOf } from '@lateen/kube'
 import { resultOf } from './backup-counts.ts'
 import type { LateenMetrics } from './lateen-metrics.ts'
 import { scheduleOf, showContents, showEnded } from './observe-backups.ts'
@@ -79,8 +80,11 @@ function noteSuccess(newest: Newest, { status }: Backup): void {
   if (completedAt > 0) newest.lastSuccess = Math.max(newest.lastSuccess ?? 0, completedAt)
 }
 
+/** Times are whole seconds: of two that ended in the same one, that counts which was written last. */
 function isLater(backup: Backup, known: Backup | undefined): boolean {
-  return known === undefined || endOf(backup) >= endOf(known)
+  if (known === undefined) return true
+  const bySeconds = endOf(backup) - endOf(known)
+  return bySeconds === 0 ? versionOf(backup) >= versionOf(known) : bySeconds > 0
 }
 
 /** One that failed validation did not begin: it ended when it was made. */

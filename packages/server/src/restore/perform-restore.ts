@@ -97,7 +97,7 @@ export interface PerformedRestore {
 }
 
 /** How long a server that is told to stop may take to stop what its restore has begun. */
-const LAST_WORDS_MS = 4_000
+export const STOP_OPERATIONS_MS = 4_000
 
 /**
  * Restores a backup and stores log, results and lists. A restore that broke off is told by `failureReason`, and so is one that was
@@ -126,6 +126,7 @@ export async function performRestore(
   try {
     const run = await runUntilItBreaks(scope, signal)
     const settled = await settle(run, scope, signal)
+    await plugins.heard()
     await storeRestoreFiles({ ...scope, outcome: run.outcome, settled }, signal)
     return { status: statusOf({ run, settled, report }), unfinishedOperations: settled.unfinished }
   } catch (error) {
@@ -232,7 +233,7 @@ async function stopInLastWords(scope: RunScope): Promise<void> {
   const { request, ports, begun } = scope
   if (begun.all.length === 0) return
   const error = 'the server was stopped during the restore'
-  const signal = AbortSignal.timeout(LAST_WORDS_MS)
+  const signal = AbortSignal.timeout(STOP_OPERATIONS_MS)
   try {
     const { operations } = await stopOperations(begun.all, { ports: operationPorts(scope), error }, signal)
     const name = request.restore.metadata.name ?? ''

@@ -1,3 +1,4 @@
+import { patiently } from '@lateen/kube'
 import { isCsiServed } from '../csi/csi-served.ts'
 import { resourceResolver } from '../filters/resource-names.ts'
 import { type GroupResource, groupResource } from '../item/item.ts'
@@ -62,10 +63,13 @@ interface Work {
 
 /** Reads the cluster's types anew, and says what looks wrong about the filters. */
 async function prepareWork(request: RestoreRequest, ports: RestorePorts, signal: AbortSignal): Promise<Work> {
-  const { archive, discovery } = ports
-  await discovery.refresh({ signal })
-  const served = await discovery.all({ signal })
-  const resolve = resourceResolver(await discovery.preferred({ signal }))
+  const { archive, discovery, clock, log } = ports
+  const readTypes = async () => {
+    await discovery.refresh({ signal })
+    return { served: await discovery.all({ signal }), preferred: await discovery.preferred({ signal }) }
+  }
+  const { served, preferred } = await patiently(readTypes, { clock, log, signal })
+  const resolve = resourceResolver(preferred)
   const run = await prepareRun({ request, ports, resolve }, signal)
   for (const { message, fields } of run.scope.warnings) run.log.warn(fields, message)
   if (archive.count === 0) {

@@ -1,5 +1,5 @@
 import type { Backup, BackupStatus } from '@lateen/api'
-import { isRetryable, type KubeClient } from '@lateen/kube'
+import { type Clock, isRetryable, type KubeClient } from '@lateen/kube'
 import type { BackupStore } from '../../backup-store/backup-store.ts'
 import { type BackupGroup, groupsOfBackup, isMemberOf, removeGroup } from '../../csi/backup-groups.ts'
 import { snapshotsOfBackup } from '../../csi/backup-snapshots.ts'
@@ -49,10 +49,10 @@ export async function cleanUpSnapshots(
 /** Returns those that are left. Throws what repeating may help against. */
 export async function removeSnapshots(
   { backup, store }: { backup: Backup; store: BackupStore },
-  { client }: { client: KubeClient },
+  { client, clock }: { client: KubeClient; clock: Clock },
   signal: AbortSignal,
 ): Promise<LeftSnapshot[]> {
-  const ports = { client, signal }
+  const ports = { client, clock, signal }
   const snapshots = await snapshotsOfBackup(backup.metadata.uid ?? '', ports)
   const groups = await groupsOfBackup(backup, ports)
   if (snapshots.length + groups.length === 0) return []

@@ -11,7 +11,7 @@ import { chooseSnapshotClass } from '../../csi/choose-snapshot-class.ts'
 import { groupOfClaim } from '../../csi/claim-group.ts'
 import { CsiError } from '../../csi/csi-error.ts'
 import type { DataUploads, SnapshotToUpload } from '../../csi/data-moves.ts'
-import { discardSnapshot } from '../../csi/release-snapshot.ts'
+import { discardSnapshot, type PatientPorts } from '../../csi/release-snapshot.ts'
 import {
   snapshotGroup,
   type VolumeSnapshot,
@@ -126,7 +126,7 @@ async function takeOrMove(
   mark(item, { backup, snapshot })
   if (mover === undefined) return taken(item, snapshot, clock)
   const upload: SnapshotToUpload = { backup, claim: item, snapshot, snapshotClass: className, driver }
-  return await moved(upload, mover, { client, signal })
+  return await moved(upload, mover, { client, clock, signal })
 }
 
 interface TakePorts {
@@ -168,7 +168,7 @@ function taken(item: ActionItem, snapshot: VolumeSnapshot, clock: Clock): Backup
 async function moved(
   upload: SnapshotToUpload,
   mover: DataUploads,
-  ports: { client: KubeClient; signal: AbortSignal },
+  ports: PatientPorts,
 ): Promise<BackupItemResult> {
   const { claim: item, snapshot } = upload
   try {

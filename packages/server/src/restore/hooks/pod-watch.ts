@@ -48,13 +48,19 @@ class Mailbox {
   #news: { state: WatchedPod | undefined } | undefined
   #failure: { error: unknown } | undefined
   #wake = Promise.withResolvers<void>()
+  #version: string
 
   constructor(pod: CreatedPod) {
     this.uid = pod.metadata.uid
     this.#news = { state: pod }
+    this.#version = pod.metadata.resourceVersion ?? ''
   }
 
+  /** What is older than the last news, because it took longer to come, is none. */
   put(state: WatchedPod | undefined): void {
+    const version = state?.metadata.resourceVersion ?? ''
+    if (isLater(this.#version, version)) return
+    if (state !== undefined) this.#version = version
     this.#news = { state }
     this.#wake.resolve()
   }
@@ -144,6 +150,8 @@ class NamespaceWatch {
     try {
       for await (const event of this.#pods.watch(options)) {
         if (event.type === 'BOOKMARK') continue
+        // Who comes later for a pod of this version has missed what was told of it.
+        this.#since = event.object.metadata.resourceVersion ?? this.#since
         this.#tell(event.object, event.type === 'DELETED')
       }
     } catch (error) {
@@ -152,14 +160,21 @@ class NamespaceWatch {
   }
 
   async #list(): Promise<void> {
-    const missing = new Map(this.#mailboxes)
+    const known = new Set(this.#all())
+    const missing = new Set(this.#mailboxes.keys())
     const listing = this.#pods.list({ signal: this.#signal })
     for await (const pod of listing) {
       missing.delete(pod.metadata.name ?? '')
       this.#tell(pod, false)
     }
     this.#since = listing.resourceVersion ?? ''
-    for (const mailboxes of missing.values()) for (const mailbox of mailboxes) mailbox.put(undefined)
+    for (const [name, mailboxes] of this.#mailboxes) {
+      for (const mailbox of mailboxes) {
+        // One that came meanwhile may have missed its pod.
+        if (!known.has(mailbox)) void this.#look(name, mailbox)
+        else if (missing.has(name)) mailbox.put(undefined)
+      }
+    }
   }
 
   #tell(pod: WatchedPod, isDeleted: boolean): void {

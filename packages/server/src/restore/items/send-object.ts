@@ -1,5 +1,5 @@
 import type { OwnerReference } from '@lateen/api'
-import { isConflict } from '@lateen/kube'
+import { isConflict, type KubeObject } from '@lateen/kube'
 import type { ActionItem } from '@lateen/plugin'
 import { messageOf } from '../../item/item-error.ts'
 import { awaitEstablished, type Definition } from './definitions.ts'
@@ -92,11 +92,11 @@ async function restoreStatus(
   const { restores } = run.scope.restoresStatus(item, object.metadata.annotations)
   if (!restores || status === undefined) return placed
   const { sink } = run.ports
-  const { name } = target
   const write = { signal, fieldManager: fieldOwners.statusManager }
-  let { resourceVersion = '' } = created.metadata
+  let base: Pick<KubeObject, 'metadata'> = created
   for (let attempt = 1; ; attempt++) {
-    const metadata = { ...object.metadata, name, resourceVersion }
+    // Many kinds take metadata with their status: what the cluster has written since it made the object is to stay.
+    const { managedFields: _, ...metadata } = base.metadata
     try {
       const answer = await sink.updateStatus(target, { ...object, metadata, status }, write)
       return { ...placed, created: answer.object }
@@ -107,8 +107,7 @@ async function restoreStatus(
         return placed
       }
     }
-    const live = await sink.read(target, { signal })
-    resourceVersion = live?.metadata.resourceVersion ?? resourceVersion
+    base = (await sink.read(target, { signal })) ?? base
   }
 }
 

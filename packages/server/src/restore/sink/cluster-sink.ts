@@ -2,8 +2,8 @@ import {
   type CallOptions,
   type Clock,
   type KubeClient,
-  KubeError,
   type Logger,
+  patiently,
   type Unstructured,
   unlessNotFound,
 } from '@lateen/kube'
@@ -25,17 +25,14 @@ export interface ClusterSinkOptions {
   dryRun?: boolean
 }
 
-const firstWaitMs = 250
-const longestWaitMs = 5_000
-
 /** Writes to a cluster, unless all writes are to be dry runs. */
 export function createClusterSink(options: ClusterSinkOptions): RestoreSink {
-  const { client, dryRun = false } = options
+  const { client, gate, clock, log, patienceMs, dryRun = false } = options
   const resourceOf = (through: KubeClient, { type, namespace }: Omit<SinkTarget, 'name'>) =>
     through.resource<Unstructured>(type, namespace === '' ? undefined : namespace)
   const on = (target: Omit<SinkTarget, 'name'>) => resourceOf(client, target)
   const call = <T>(send: () => Promise<T>, request: Repetition): Promise<T> =>
-    patiently(send, request, options)
+    patiently(() => gate.run(send, request.signal), { ...request, clock, log, patienceMs })
   return {
     writes: !dryRun,
     async create(target, object, { signal, fieldManager }) {
@@ -85,27 +82,4 @@ function asItem(object: Unstructured): ActionItem {
 interface Repetition extends CallOptions {
   /** It must not be carried out twice. */
   once?: boolean
-}
-
-/**
- * Repeats what the client itself has given up, for as long as patience lasts: an API server that is upgraded is away for longer than
- * one call would wait.
- */
-async function patiently<T>(
-  send: () => Promise<T>,
-  { signal, once = false }: Repetition,
-  { gate, clock, log, patienceMs = 120_000 }: ClusterSinkOptions,
-): Promise<T> {
-  const giveUp = clock.now() + patienceMs
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
-    try {
-      return await gate.run(send, signal)
-    } catch (error) {
-      if (!(error instanceof KubeError) || !error.retryable || (once && error.mayHaveActed)) throw error
-      const pauseMs = Math.max(waitMs, error.retryAfterMs ?? 0)
-      if (clock.now() + pauseMs > giveUp) throw error
-      log.debug({ error, pauseMs }, 'Repeating a request that the API server could not serve')
-      await clock.sleep(pauseMs, signal)
-    }
-  }
 }
