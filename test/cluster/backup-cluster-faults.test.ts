@@ -7,6 +7,7 @@ import { builtInBackupActions } from '../../packages/server/src/builtin-actions/
 import type { Results } from '../../packages/server/src/report/report.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilEstablished } from '../../tools/cluster/until-established.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { startAggregatedApi } from './aggregated-api.ts'
 import { listedAs, takeBackup } from './backup-harness.ts'
 import { createConfigMaps, openServerScene } from './backup-server-scene.ts'
@@ -56,7 +57,24 @@ describe('a backup of a cluster that fails', { skip: given.skip, concurrency: fa
     await kubectl(['apply', '--server-side', '-f', '-'], definition)
     await untilEstablished(given.cluster, 'sails.faults.lateen.dev')
   }
-  const deleteSails = () => kubectl(['delete', 'crd/sails.faults.lateen.dev', '--timeout=60s'])
+  /** Deletes the definition, and waits until the API server, which hears of that a moment later, serves and announces it no more. */
+  const deleteSails = async () => {
+    await kubectl(['delete', 'crd/sails.faults.lateen.dev', '--timeout=60s'])
+    const sails = `/apis/faults.lateen.dev/v1/namespaces/${namespace}/sails`
+    const isGone = () =>
+      kubectl(['get', '--raw', sails]).then(
+        () => false,
+        () => true,
+      )
+    await untilSeen('that sails are not served', isGone)
+    const announced = ['api-resources', '--api-group=faults.lateen.dev', '-o=name', '--cached=false']
+    await untilSeen('that sails are not announced', () =>
+      kubectl(announced).then(
+        names => names.trim() === '',
+        () => false,
+      ),
+    )
+  }
   const withAction = (action: BackupItemAction) => {
     const builtIn = builtInBackupActions({ client })
     return { ...builtIn, backupItemActions: [...builtIn.backupItemActions, { name: 'test/fault', action }] }
@@ -71,6 +89,10 @@ describe('a backup of a cluster that fails', { skip: given.skip, concurrency: fa
 
   it('names an API group whose server is ill, and takes the rest', async () => {
     await using _ill = await startAggregatedApi(given.cluster, { group: 'ill.lateen.dev', types: 'ill' })
+    await untilSeen('that the group is ill', async () => {
+      await client.discovery.refresh()
+      return (await client.discovery.failures()).some(({ group }) => group === 'ill.lateen.dev')
+    })
     await takeBackup({ client, spec: everything }, async ({ results, outcome }) => {
       assert.match(errorsIn(results), /ill\.lateen\.dev/)
       assert.ok(listedAs('v1/ConfigMap', outcome).includes(`${namespace}/plain-39`))
@@ -109,7 +131,7 @@ describe('a backup of a cluster that fails', { skip: given.skip, concurrency: fa
 
   it('names a type whose definition is deleted before its objects are listed, and takes the rest', async () => {
     await takeBackup(
-      { client, spec: everything, beforeCollecting: async () => void (await deleteSails()) },
+      { client, spec: everything, beforeCollecting: deleteSails },
       async ({ results, paths }) => {
         assert.match(errorsIn(results), /sails\.faults\.lateen\.dev/)
         assert.ok(paths.includes(`resources/configmaps/namespaces/${namespace}/plain-39.json`))

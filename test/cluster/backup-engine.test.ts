@@ -6,6 +6,7 @@ import type { BackupItemAction, ItemBlockAction, ResourceIdentifier } from '@lat
 import { builtInBackupActions } from '../../packages/server/src/builtin-actions/built-in-backup-actions.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilEstablished } from '../../tools/cluster/until-established.ts'
+import { untilPodsMade } from '../../tools/cluster/until-pods-made.ts'
 import { listedAs, takeBackup } from './backup-harness.ts'
 
 const given = await givenCluster()
@@ -75,22 +76,6 @@ const objects: object[] = [
     value: 10,
   },
   {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'web', namespace },
-    spec: {
-      priorityClassName: 'engine-high',
-      serviceAccountName: 'sailor',
-      automountServiceAccountToken: false,
-      containers: [{ name: 'main', image: 'none' }],
-      volumes: [
-        { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
-        { name: 'scratch', emptyDir: {} },
-        { name: 'missing', persistentVolumeClaim: { claimName: 'missing' } },
-      ],
-    },
-  },
-  {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
     metadata: { name: 'engine:sailor' },
@@ -122,6 +107,24 @@ const objects: object[] = [
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'elsewhere', namespace: other } },
 ]
 
+/** Made when all others are there. */
+const web = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace },
+  spec: {
+    priorityClassName: 'engine-high',
+    serviceAccountName: 'sailor',
+    automountServiceAccountToken: false,
+    containers: [{ name: 'main', image: 'none' }],
+    volumes: [
+      { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'scratch', emptyDir: {} },
+      { name: 'missing', persistentVolumeClaim: { claimName: 'missing' } },
+    ],
+  },
+}
+
 const byText = (a: string, b: string) => (a < b ? -1 : 1)
 
 describe('the backup engine', { skip: given.skip }, () => {
@@ -131,6 +134,7 @@ describe('the backup engine', { skip: given.skip }, () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: JSON.stringify(list) })
+    await untilPodsMade(given.cluster, [web])
     await untilEstablished(given.cluster, 'sails.engine.lateen.dev')
     const sail = `{"apiVersion":"engine.lateen.dev/v1","kind":"Sail","metadata":{"name":"jib","namespace":"${namespace}"},"area":${hugeNumber}}`
     await given.cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: sail })

@@ -7,6 +7,7 @@ import { createKubeClient, type KubeClient, loadKubeConfig, systemClock } from '
 import type { BackupItemAction } from '@lateen/plugin'
 import type { BackupPorts } from '../../packages/server/src/backup/backup-request.ts'
 import { builtInBackupActions } from '../../packages/server/src/builtin-actions/built-in-backup-actions.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
 import { listedAs, type TakeOptions, takeBackup } from './backup-harness.ts'
@@ -116,7 +117,7 @@ describe('hooks of a backup', { skip: given.skip }, () => {
 
   before(async () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
-    await kubectl(['create', 'namespace', namespace])
+    await ensureNamespace(given.cluster, namespace)
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     await kubectl(['create', '-f', '-'], { stdin: JSON.stringify(list) })
     const ready = ['first', 'second', 'hangs', 'fails', 'goes-on', 'no-container'].map(name => `pod/${name}`)

@@ -118,6 +118,7 @@ describe('several locations', { skip: given.skip, concurrency: false }, () => {
     assert.equal(waiting.status?.phase, 'Finalizing')
     await scene.locations.create('slow', was)
     assert.equal((await scene.backups.ended('slowly')).status?.phase, 'Completed')
+    await scene.locations.available('slow')
     assert.equal(await restoredFrom('slowly'), 'restored')
     await scene.locations.delete('slow')
   })

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { RestoreKind } from '@lateen/api'
-import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { createKubeClient, type KubeClient, loadKubeConfig, unlessNotFound } from '@lateen/kube'
 import type { ServerOptions } from '@lateen/server'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { BackupBucket } from './backup-bucket.ts'
@@ -69,7 +69,9 @@ export async function openServerScene(
 async function letRestoresGo(client: KubeClient, namespace: string): Promise<void> {
   const restores = client.resource(RestoreKind, namespace)
   for await (const { metadata } of restores.list()) {
-    await restores.patch(metadata.name ?? '', { type: 'merge', body: { metadata: { finalizers: null } } })
+    const patch = { type: 'merge', body: { metadata: { finalizers: null } } } as const
+    // One that was being deleted may have gone meanwhile.
+    await restores.patch(metadata.name ?? '', patch).catch(unlessNotFound)
   }
 }
 

@@ -9,10 +9,17 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type Backup, BackupKind, DownloadRequestKind, lateenAnnotation } from '@lateen/api'
+import {
+  type Backup,
+  BackupKind,
+  type DownloadRequest,
+  DownloadRequestKind,
+  lateenAnnotation,
+} from '@lateen/api'
 import { createKubeClient, type KubeClient, loadKubeConfig, unlessNotFound } from '@lateen/kube'
 import { parse } from 'yaml'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type Ended, type Lateen, lateenFor, started } from './cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
@@ -85,14 +92,20 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
   /** Answers the next request for a file, as a server would. */
   async function answerNext(body: object): Promise<void> {
     const requests = client.resource(DownloadRequestKind, namespace)
-    for await (const event of requests.watch({ signal: AbortSignal.timeout(120_000) })) {
-      if (event.type !== 'ADDED') continue
-      // A watch may begin with one that has just been withdrawn.
-      const name = event.object.metadata.name ?? ''
-      const answered = await requests.patch(name, { type: 'merge', body }).catch(unlessNotFound)
-      if (answered !== undefined) return
+    const signal = AbortSignal.timeout(120_000)
+    // One that has just been withdrawn is not it.
+    const isAnswered = async ({ metadata: { name = '' } }: DownloadRequest) =>
+      (await requests.patch(name, { type: 'merge', body }).catch(unlessNotFound)) !== undefined
+    const listing = requests.list({ signal })
+    for await (const request of listing) if (await isAnswered(request)) return
+    const { resourceVersion } = listing
+    for await (const event of requests.watch({ resourceVersion, signal })) {
+      if (event.type === 'ADDED' && (await isAnswered(event.object))) return
     }
   }
+
+  const created = (name: string) =>
+    untilSeen(`backup ${name}`, () => backups().get(name).catch(unlessNotFound))
 
   function answerWithLink(downloadURL: string): Promise<void> {
     return answerNext({ status: { phase: 'Processed', downloadURL } })
@@ -145,9 +158,7 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
     it(`waits for the end, and exits with ${status} when that is ${phase}`, async () => {
       const name = `waited-${phase.toLowerCase()}`
       const { said, ended } = startWaiting(name)
-      for await (const event of backups().watch({ signal: AbortSignal.timeout(120_000) })) {
-        if (event.type !== 'BOOKMARK' && event.object.metadata.name === name) break
-      }
+      await created(name)
       const patch = (body: object) => backups().patch(name, { type: 'merge', body: { status: body } })
       await patch({ phase: 'InProgress', progress: { totalItems: 10, itemsBackedUp: 5 } })
       const progress = /\nWaiting for the backup to end\.[^\n]*\n[\s\S]*InProgress \d+s, 5\/10 items\n/
@@ -182,9 +193,7 @@ describe('lateen backup', { skip: given.skip, concurrency: false }, () => {
 
   it('says when the backup it waits for is deleted', async () => {
     const waiting = run('backup', 'create', 'doomed', '--wait')
-    for await (const event of backups().watch({ signal: AbortSignal.timeout(120_000) })) {
-      if (event.type === 'ADDED' && event.object.metadata.name === 'doomed') break
-    }
+    await created('doomed')
     await backups().delete('doomed')
     failed(await waiting, /backup "doomed" was deleted while it was waited for/)
   })

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { freePort } from '../compat/both-programs.ts'
+import { freePort } from '../../tools/test/free-port.ts'
 import { type Ended, ended, lateenFor } from './cli-runner.ts'
 
 const given = await givenCluster({})

@@ -11,7 +11,8 @@ import { runCommand } from '../../tools/binaries/run-command.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilEstablished } from '../../tools/cluster/until-established.ts'
-import { freePort } from '../compat/both-programs.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
+import { freePort } from '../../tools/test/free-port.ts'
 import { type Ended, type Lateen, lateenFor } from './cli-runner.ts'
 
 const given = await givenCluster({ own: true })
@@ -215,6 +216,13 @@ describe('lateen and what is not installed', { skip: given.skip, concurrency: fa
   it('says that the cluster knows them in another version only', async () => {
     await given.cluster.kubectl(['apply', '-f', '-'], { stdin: definition('v7') })
     await untilEstablished(given.cluster, 'backups.velero.io')
+    // The group is announced a moment after its kinds are served.
+    const isAnnounced = () =>
+      given.cluster.kubectl(['get', '--raw', '/apis/velero.io']).then(
+        text => text.includes('"v7"'),
+        () => false,
+      )
+    await untilSeen('v7', isAnnounced)
     assertFails(
       await lateen(['backup', 'get']),
       /serves velero.io in version v7, and this program speaks v1/,

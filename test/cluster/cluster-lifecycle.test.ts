@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
+import { withMachineLock } from '../../tools/binaries/machine-lock.ts'
 import { runCommand } from '../../tools/binaries/run-command.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import { openCluster, stopCluster } from '../../tools/cluster/cluster.ts'
 import { ClusterError } from '../../tools/cluster/cluster-error.ts'
-import type { ClusterPlan } from '../../tools/cluster/cluster-layout.ts'
+import { type ClusterPlan, clustersFolder } from '../../tools/cluster/cluster-layout.ts'
 import { readState } from '../../tools/cluster/cluster-state.ts'
 import { checkPrerequisites } from '../../tools/cluster/prerequisites.ts'
 import { tracesOf } from '../../tools/cluster/traces.ts'
@@ -93,7 +94,11 @@ describe('npm run cluster', { skip }, () => {
     assert.equal(await cluster.kubectl(['exec', 'greeter', '--', 'cat', '/data/greeting']), 'hello\n')
     const token = '/var/run/secrets/kubernetes.io/serviceaccount'
     const ask = `wget -q -O- --no-check-certificate --header "Authorization: Bearer $(cat ${token}/token)" https://$KUBERNETES_SERVICE_HOST/version`
-    const version = await cluster.kubectl(['exec', 'greeter', '--', 'sh', '-c', ask])
+    // The node may hear of a Service's address a moment after it runs pods.
+    const version = await waitUntil(
+      () => cluster.kubectl(['exec', 'greeter', '--', 'sh', '-c', ask]).catch(() => undefined),
+      { timeoutMs: 120_000, failure: () => new Error('the API server is not reached at its Service') },
+    )
     assert.equal(JSON.parse(version).minor, '34')
 
     const variables = await run('env', '--name', name)
@@ -152,13 +157,17 @@ describe('npm run cluster', { skip }, () => {
     const [crashed, next] = [nameFor('crashed'), nameFor('next')]
     await run('up', '--name', crashed, '--node')
     const state = await readState(crashed)
-    assert.ok(state?.supervisor)
-    process.kill(state.supervisor.pid, 'SIGKILL')
-    await waitUntil(async () => (await tracesOf(state)).every(trace => trace.startsWith('folder')), {
-      timeoutMs: 120_000,
-      failure: () => new Error('processes, mounts or links outlived their supervisor'),
+    const { supervisor } = state ?? {}
+    assert.ok(state && supervisor)
+    // Whoever starts a cluster clears the folder, and waits for this lock before.
+    await withMachineLock(path.join(clustersFolder(), '.lock'), async () => {
+      process.kill(supervisor.pid, 'SIGKILL')
+      await waitUntil(async () => (await tracesOf(state)).every(trace => trace.startsWith('folder')), {
+        timeoutMs: 120_000,
+        failure: () => new Error('processes, mounts or links outlived their supervisor'),
+      })
+      assert.notDeepEqual(await tracesOf(state), [])
     })
-    assert.notDeepEqual(await tracesOf(state), [])
     await run('up', '--name', next)
     assert.deepEqual(await tracesOf(state), [])
     await run('down', '--name', next)

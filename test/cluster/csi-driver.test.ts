@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { before, describe, it } from 'node:test'
 import { stopCluster } from '../../tools/cluster/cluster.ts'
 import { filesOf } from '../../tools/cluster/cluster-layout.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { loopDevicesBelow } from '../../tools/cluster/node/loop-devices.ts'
 import { joinNamespaces } from '../../tools/cluster/node/namespaces.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
@@ -98,7 +99,7 @@ describe('a cluster with the test CSI driver', { skip: given.skip, concurrency: 
   const status = (path: string, object: string) =>
     kubectl(['get', object, '-o', `jsonpath={.status.${path}}`])
 
-  before(() => given.cluster.kubectl(['create', 'namespace', namespace]))
+  before(() => ensureNamespace(given.cluster, namespace))
 
   it('gives pods folders and block devices, at once or when they are wanted', async () => {
     const { waitingStorageClass } = given.cluster.csi

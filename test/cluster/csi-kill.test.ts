@@ -69,6 +69,7 @@ describe('programs that are killed while volumes are snapshot', {
 
   /** Takes a backup that nobody disturbs. The one before it is deleted by and by. */
   async function wholeBackup(suffix: string | number, way: Way): Promise<void> {
+    await killing.recovered()
     await change()
     const name = `${way}-${suffix}`
     const contents = await contentsOf(pod)
@@ -92,6 +93,7 @@ describe('programs that are killed while volumes are snapshot', {
 
   async function restoresEverything(name: string, way: Way): Promise<void> {
     const { name: backupName, contents } = latest[way]
+    await killing.recovered()
     const target = await restore(name, backupName)
     assert.equal(await killing.ended('restore', name), 'Completed')
     const copy = csiPod(given.cluster, { namespace: target })

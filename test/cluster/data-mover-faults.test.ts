@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { DataDownloadKind, type DataUpload, DataUploadKind } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type CsiMovesScene, openCsiMovesScene } from './csi-moves-scene.ts'
 import { type CsiPod, createCsiPod, csiPod, csiScene } from './csi-scene.ts'
 import { createAll, type Sort } from './fs-moves-scene.ts'
@@ -59,11 +60,43 @@ describe('data movers that something is wrong with', { skip: given.skip, concurr
     return first
   }
 
+  /** Takes away what movers mount: none starts before it is brought back by what is returned. */
+  async function takeCredentials(): Promise<() => Promise<string>> {
+    const read = ['-n', namespace, 'get', 'secret', 'cloud-credentials', '-o', 'json']
+    const { metadata: _, ...secret } = JSON.parse(await kubectl(read))
+    await kubectl(['-n', namespace, 'delete', 'secret', 'cloud-credentials'])
+    const metadata = { name: 'cloud-credentials', namespace }
+    return () => kubectl(['create', '-f', '-'], { stdin: JSON.stringify({ ...secret, metadata }) })
+  }
+
+  const stopAgent = () =>
+    signalProcess({ cluster: given.cluster, namespace, command: nodeAgentCommand }, 'SIGSTOP')
+
+  /** Brings all of `moving` so far that their movers are to begin, and have stopped before. */
+  async function stopMovers(): Promise<void> {
+    const bringCredentials = await takeCredentials()
+    await createAll(moves, moving, ({ prefix, record }, name) =>
+      record.reaches(`${prefix}-${name}`, 'Accepted'),
+    )
+    const pods = ['b', 'r'].flatMap(prefix => moving.map(name => `pod/${prefix}-${name}`))
+    await untilSeen('the pods of all movers', async () =>
+      new Set(pods).isSubsetOf(new Set(await scene.moverPods())),
+    )
+    // Movers wait until they are told to begin, which nobody does while the node agent stands still.
+    const agent = await stopAgent()
+    try {
+      await bringCredentials()
+      await moves.both(({ signal }) => Promise.all(moving.map(name => signal(name, 'SIGSTOP'))))
+    } finally {
+      sent(agent, 'SIGCONT')
+    }
+    await moves.both(({ prefix, record }) =>
+      Promise.all(moving.map(name => record.reaches(`${prefix}-${name}`, 'InProgress'))),
+    )
+  }
+
   it('are held in each phase', async () => {
-    await createAll(moves, moving, async ({ prefix, record, signal }, name) => {
-      await signal(name, 'SIGSTOP')
-      await record.reaches(`${prefix}-${name}`, 'InProgress')
-    })
+    await stopMovers()
     await createAll(moves, prepared, ({ prefix, record }, name) =>
       record.reaches(`${prefix}-${name}`, 'Prepared'),
     )
@@ -78,10 +111,7 @@ describe('data movers that something is wrong with', { skip: given.skip, concurr
   })
 
   it('go on from every phase, cancelled or not, when the node agent is killed and comes back', async () => {
-    const read = ['-n', namespace, 'get', 'secret', 'cloud-credentials', '-o', 'json']
-    const { metadata: _, ...secret } = JSON.parse(await kubectl(read))
-    // Movers mount the credentials, and do not start without them.
-    await kubectl(['-n', namespace, 'delete', 'secret', 'cloud-credentials'])
+    const bringCredentials = await takeCredentials()
     await createAll(moves, accepted, ({ prefix, record }, name) =>
       record.reaches(`${prefix}-${name}`, 'Accepted'),
     )
@@ -89,13 +119,9 @@ describe('data movers that something is wrong with', { skip: given.skip, concurr
     await createAll(moves, ['a-kept'], ({ prefix, record }, name) =>
       record.reaches(`${prefix}-${name}`, 'Accepted'),
     )
-    const agent = await signalProcess(
-      { cluster: given.cluster, namespace, command: nodeAgentCommand },
-      'SIGSTOP',
-    )
+    const agent = await stopAgent()
     await moves.both(sort => sort.create('n-kept'))
-    const metadata = { name: 'cloud-credentials', namespace }
-    await kubectl(['create', '-f', '-'], { stdin: JSON.stringify({ ...secret, metadata }) })
+    await bringCredentials()
     assert.ok(sent(agent, 'SIGKILL'))
     await moves.both(endAfterTheKill)
   })

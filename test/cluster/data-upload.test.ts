@@ -8,6 +8,7 @@ import { builtInKind, type KubeObject, type ResourceType } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type CsiPod, createCsiPod, csiScene } from './csi-scene.ts'
+import { nodeAgentCommand, sent, signalProcess } from './pod-processes.ts'
 
 const given = await givenCluster({ node: true, s3: true, csi: true })
 const namespace = 'data-upload'
@@ -214,7 +215,16 @@ describe('the contents of snapshots', { skip: given.skip, concurrency: false }, 
     await untilSeen('a DataUpload that somebody took', async () =>
       (await scene.dataUploads('unwanted')).some(({ status }) => status?.acceptedByNode),
     )
-    await scene.succeed('backup', 'cancel', 'unwanted', '--confirm')
+    // Nobody brings a move to its end while the node agent stands still.
+    const agent = await signalProcess(
+      { cluster: given.cluster, namespace, command: nodeAgentCommand },
+      'SIGSTOP',
+    )
+    try {
+      await scene.succeed('backup', 'cancel', 'unwanted', '--confirm')
+    } finally {
+      sent(agent, 'SIGCONT')
+    }
     await scene.nothingIsLeft()
     const phases = (await scene.dataUploads('unwanted')).map(({ status }) => status?.phase)
     assert.ok(

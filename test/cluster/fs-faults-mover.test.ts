@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import type { PodVolumeBackup } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { kopiaRepository } from '../compat/kopia.ts'
 import { waitingPodManifest } from './fs-fault-pods.ts'
 import { agentFlags, faultScene, type PodRef } from './fs-fault-scene.ts'
@@ -49,10 +49,18 @@ describe('file system backups whose movers meet with faults', {
     )
   }
 
-  /** Waits until there is a pod for a PodVolumeBackup, so that what movers are made after may change again. */
+  const isOver = async (name: string) => {
+    const phase = ['--ignore-not-found', '-ojsonpath={.status.phase}']
+    return /^(Failed|Completed|Canceled)$/.test(
+      await inInstallation('get', 'podvolumebackup', name, ...phase),
+    )
+  }
+
+  /** Waits until there is or was a pod for a PodVolumeBackup, so that what movers are made after may change again. */
   const hasMover = (name: string) =>
     waitUntil(
-      async () => (await inInstallation('get', 'pod', name, '--ignore-not-found', '-o', 'name')) !== '',
+      async () =>
+        (await inInstallation('get', 'pod', name, '--ignore-not-found', '-o', 'name')) !== '' || isOver(name),
       {
         timeoutMs: 60_000,
         everyMs: 300,
@@ -117,6 +125,7 @@ describe('file system backups whose movers meet with faults', {
     await faults.restore({ name: 'nobody-waits', pod: leaving, volume: 'data', snapshotID: 'any' })
     await hasMover('pending')
     await hasMover('nobody-waits')
+    await kubectl('-n', shop, 'delete', 'pod', 'leaving', '--wait=true')
     await patchAgents({ spec: { template: { spec: missing({ $patch: 'delete' }) } } })
     const image = await inInstallation(
       'get',
@@ -131,7 +140,6 @@ describe('file system backups whose movers meet with faults', {
     await hasMover('no-image')
     await patchAgents({ spec: { template: { spec: { containers: [{ name: 'node-agent', image }] } } } })
     await failsWith('no-image', /ErrImageNeverPull.*nowhere\/to-be:found.*DaemonSet/)
-    await kubectl('-n', shop, 'delete', 'pod', 'leaving', '--wait=true')
     const { status } = await faults.restored('nobody-waits')
     assert.equal(status?.phase, 'Failed')
     assert.match(status?.message ?? '', /the pod fs-faults-mover-shop\/leaving (is gone|has ended)/)
@@ -165,21 +173,19 @@ describe('file system backups whose movers meet with faults', {
       begin('pod-gone', { of: doomedRef, volume: 'data' }, podGone),
       begin('evicted', { of: pod, volume: 'large' }, evicted),
     ])
-    await rm(bucketGone.folder, { recursive: true })
+    // Other blobs of the same moment may still be written.
+    await rm(bucketGone.folder, { recursive: true, maxRetries: 20, retryDelay: 100 })
     await kubectl('-n', shop, 'delete', 'pod', 'doomed', '--wait=true')
     const evict = {
       status: { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
     }
-    await inInstallation(
-      'patch',
-      'pod',
-      'evicted',
-      '--subresource=status',
-      '--type=merge',
-      '-p',
-      JSON.stringify(evict),
-    )
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify(evict)]
     for (const bucket of [bucketGone, podGone]) bucket.open()
+    // The kubelet writes every ten seconds what it knows of its pods.
+    await untilSeen('that the node agent has seen the eviction', async () => {
+      await inInstallation('patch', 'pod', 'evicted', ...patch).catch(() => '')
+      return isOver('evicted')
+    })
     // Its mover runs on, and must not be done before the node agent has seen what became of its pod.
     t.diagnostic(
       (await failsWith('evicted', /Evicted: The node was low on resource: memory.*podResources/)).status

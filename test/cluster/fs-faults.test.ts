@@ -6,6 +6,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { PodVolumeBackupSpec } from '@lateen/api'
 import { filesOf } from '../../tools/cluster/cluster-layout.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { blockPod, claimOn, waitingPodManifest } from './fs-fault-pods.ts'
 import { agentFlags, faultScene, type PodRef } from './fs-fault-scene.ts'
@@ -258,8 +259,7 @@ describe('file system backups of what is out of the ordinary', {
       before(async () => {
         const emptyDir = {}
         const small = { medium: 'Memory', sizeLimit: '1Mi' }
-        const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: targets } }
-        await faults.create(namespace)
+        await ensureNamespace(given.cluster, targets)
         await faults.create(
           waitingPodManifest(targets, 'small', { data: { emptyDir: small } }),
           waitingPodManifest(targets, 'planted', { data: { emptyDir } }),

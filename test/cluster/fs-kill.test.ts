@@ -22,7 +22,7 @@ describe('programs that are killed while the files of volumes move', {
   /** How long a backup takes here and now, from its creation to its end. */
   let usualMs: number
   const killing = killScene({ given, namespace, client: () => client })
-  const { ended, killSome } = killing
+  const { ended, killSome, recovered } = killing
 
   before(async () => {
     const config = JSON.stringify({ loadConcurrency: { globalConfig: 2 } })
@@ -89,6 +89,7 @@ describe('programs that are killed while the files of volumes move', {
       await killSome(random, t, usualMs)
       t.diagnostic(`the backup is ${await ended('backup', `killed-${seed}`)}`)
       await scene.settled()
+      await recovered()
       await createBackup(`next-${seed}`)
       assert.equal(await ended('backup', `next-${seed}`), 'Completed')
       await scene.settled()
@@ -126,6 +127,7 @@ describe('programs that are killed while the files of volumes move', {
   }
 
   async function restoresEverything(name: string, backup: string): Promise<void> {
+    await recovered()
     const target = await createRestore(name, backup)
     assert.equal(await ended('restore', name), 'Completed')
     const copy = filesPod(given.cluster, { namespace: target })

@@ -8,7 +8,7 @@ import {
   PodVolumeRestoreKind,
 } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { createAll, type MovesScene, openMovesScene, type Sort } from './fs-moves-scene.ts'
 import { createFilesPod, filesPodManifest, fsScene } from './fs-scene.ts'
 import type { Phased } from './phase-record.ts'
@@ -215,22 +215,22 @@ describe('the phases of volume data on its way', { skip: given.skip, concurrency
 
   /** Begins a backup and a restore, and stops their movers. */
   async function beginBoth(name: string): Promise<BegunBoth> {
+    const stopped = async (list: () => Promise<Phased[]>) => {
+      const object = await movedFor(list)
+      const which = { cluster: given.cluster, namespace, command: moverCommand(object) }
+      return { object, pid: await signalProcess(which, 'SIGSTOP') }
+    }
     await scene.succeed(...create(name))
+    // A mover is soon done: it is stopped while the other one is still to come.
+    const backingUp = stopped(() => scene.podVolumeBackups(name))
+    backingUp.catch(() => {})
     await scene.succeed(
       ...['restore', 'create', name, '--from-backup=first', `--namespace-mappings=${shop}:${placeOf(name)}`],
     )
-    const [backup, restore] = await Promise.all([
-      movedFor(() => scene.podVolumeBackups(name)),
-      movedFor(() => scene.podVolumeRestores(name)),
-    ])
-    const pids = await Promise.all(
-      [backup, restore].map(each =>
-        signalProcess({ cluster: given.cluster, namespace, command: moverCommand(each) }, 'SIGSTOP'),
-      ),
-    )
-    await moves.backups.record.reaches(backup, 'InProgress')
-    await moves.restores.record.reaches(restore, 'InProgress')
-    return { backup, restore, pids }
+    const [backup, restore] = await Promise.all([backingUp, stopped(() => scene.podVolumeRestores(name))])
+    await moves.backups.record.reaches(backup.object, 'InProgress')
+    await moves.restores.record.reaches(restore.object, 'InProgress')
+    return { backup: backup.object, restore: restore.object, pids: [backup.pid, restore.pid] }
   }
 
   function movedFor(list: () => Promise<Phased[]>): Promise<string> {
@@ -292,9 +292,11 @@ describe('the phases of volume data on its way', { skip: given.skip, concurrency
     await scene.settled()
     const running = await podProcesses({ cluster: given.cluster, namespace, command: moverCommand() })
     assert.deepEqual(running, [])
-    for (const object of [...(await scene.podVolumeBackups()), ...(await scene.podVolumeRestores())]) {
-      assert.deepEqual(object.metadata.finalizers ?? [], [], object.metadata.name)
-    }
+    // The finalizer goes when the node agent has seen that the pod is gone.
+    await untilSeen('that no finalizer is left', async () => {
+      const objects = [...(await scene.podVolumeBackups()), ...(await scene.podVolumeRestores())]
+      return objects.every(({ metadata }) => !metadata.finalizers?.length)
+    })
   })
 
   // Data in restic's format needs no pod to be prepared.

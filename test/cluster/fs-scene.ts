@@ -119,6 +119,9 @@ export async function fsScene(given: Given, { namespace, flags = [] }: FsSceneOp
       ...['install', ...location, `--image=${image}`, '--use-node-agent', '--wait'],
       ...[...modestServer, ...flags],
     )
+    // A backup that comes before its location was looked at fails validation, as with Velero.
+    const available = ['wait', '--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/default']
+    await kubectl(['-n', namespace, ...available, '--timeout=120s'])
   })
   after(async () => {
     // Not by `uninstall`, which takes the definitions away from other installations.

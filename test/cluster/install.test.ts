@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { cachedBundle } from '../../tools/bundle/cached-bundle.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { busyboxImage, busyboxImageName } from '../../tools/image/busybox-image.ts'
@@ -132,7 +133,7 @@ describe('lateen install on a node', { skip: given.skip, concurrency: false }, a
   })
 
   it('refuses to uninstall while a backup runs, which the old server has taken up, and names it', async () => {
-    await kubectl(['create', 'namespace', 'slow'])
+    await ensureNamespace(given.cluster, 'slow')
     await kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(slowPod) })
     await kubectl(['-n', 'slow', 'wait', '--for=condition=Ready', 'pod/slow', '--timeout=180s'])
     await succeed('backup', 'create', 'running', '--include-namespaces=slow')

@@ -12,12 +12,15 @@ import {
 } from '@lateen/api'
 import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
 import type { Given } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import type { SeededRandom } from '../../tools/test/seeds.ts'
 import { moverCommand, nodeAgentCommand, podProcesses, sent, serverCommand } from './pod-processes.ts'
 
 interface Pod extends KubeObject {
-  status?: { containerStatuses?: { state?: { waiting?: { reason?: string } } }[] }
+  status?: {
+    phase?: string
+    containerStatuses?: { ready?: boolean; state?: { waiting?: { reason?: string } } }[]
+  }
 }
 const PodKind = builtInKind<Pod>('Pod')
 const programs = { server: serverCommand, 'node agent': nodeAgentCommand, mover: moverCommand() }
@@ -32,6 +35,8 @@ export interface KillScene {
   killSome(random: SeededRandom, t: TestContext, withinMs: number): Promise<void>
   /** The kubelet waits longer before each start of a container that was killed often; a pod in its place starts at once. */
   reviveFailing(): Promise<void>
+  /** Waits until server and node agent run and are ready, however often they were killed. */
+  recovered(): Promise<void>
 }
 
 export interface KillSceneOptions {
@@ -97,5 +102,17 @@ export function killScene({ given, namespace, client }: KillSceneOptions): KillS
       }
     },
     reviveFailing,
+    recovered: () =>
+      untilSeen('that server and node agent are back', async () => {
+        await reviveFailing()
+        for (const command of [serverCommand, nodeAgentCommand]) {
+          if ((await podProcesses({ cluster: given.cluster, namespace, command })).length === 0) return false
+        }
+        const pods = await client().resource(PodKind, namespace).list().toArray()
+        return pods.every(
+          ({ status }) =>
+            status?.phase === 'Succeeded' || status?.containerStatuses?.every(({ ready }) => ready),
+        )
+      }),
   }
 }

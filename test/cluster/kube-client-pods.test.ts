@@ -14,6 +14,7 @@ import {
   loadKubeConfig,
   type PodRef,
 } from '@lateen/kube'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
@@ -54,7 +55,7 @@ describe('The client and a pod', { skip: given.skip }, () => {
 
   before(async () => {
     client = await createKubeClient({ config: await loadKubeConfig({ path: given.cluster.kubeconfigPath }) })
-    await given.cluster.kubectl(['create', 'namespace', namespace])
+    await ensureNamespace(given.cluster, namespace)
     await given.cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(manifest) })
     await given.cluster.kubectl([
       'wait',

@@ -3,13 +3,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { allKinds } from '@lateen/api'
 import { runCommand } from '../../tools/binaries/run-command.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilEstablished } from '../../tools/cluster/until-established.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
 import { deliverLateen } from '../../tools/image/deliver-lateen.ts'
 import { lateenImageName } from '../../tools/image/lateen-image.ts'
 
 const launcher = path.join(import.meta.dirname, '../../packages/cli/bin/lateen.js')
+/** A server that has just taken over waits until the one before is gone. */
+const waits = '--timeout=60s'
 const given = await givenCluster({ node: true, s3: true, own: true })
 
 describe('the Lateen image in a pod', { skip: given.skip }, async () => {
@@ -46,6 +50,7 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
     ])
     // Twice: objects of a kind can only be accepted once its definition is served.
     await kubectl(['apply', '--server-side', '-f', '-'], { stdin: manifests }).catch(() => {})
+    await untilEstablished(given.cluster, ...allKinds.map(({ plural, group }) => `${plural}.${group}`))
     await kubectl(['apply', '--server-side', '-f', '-'], { stdin: manifests })
     await kubectl(['-n', 'velero', 'rollout', 'status', 'deployment/velero', '--timeout=120s'])
     const available = '--for=jsonpath={.status.phase}=Available'
@@ -94,7 +99,16 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
   })
 
   it('says its version from inside', async () => {
-    const said = await kubectl(['-n', 'velero', 'exec', 'deployment/velero', '--', '/velero', 'version'])
+    const said = await kubectl([
+      '-n',
+      'velero',
+      'exec',
+      'deployment/velero',
+      '--',
+      '/velero',
+      'version',
+      waits,
+    ])
     assert.match(said, /Client:\n\tVersion: v.+\n[\s\S]*Server:\n\tVersion: v/)
   })
 
@@ -112,7 +126,7 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
     await kubectl(['-n', 'velero', 'rollout', 'status', 'deployment/velero', '--timeout=120s'])
     const inside = (...words: string[]) =>
       kubectl(['-n', 'velero', 'exec', 'deployment/velero', '--', ...words])
-    assert.match(await inside('/lateen', 'version'), /Server:\n\tVersion: v/)
+    assert.match(await inside('/lateen', 'version', waits), /Server:\n\tVersion: v/)
     const uid = 'process.stdout.write(String(process.getuid()))'
     assert.equal(await inside('/usr/local/bin/node', '-e', uid), '65532')
     const write = 'require("node:fs").writeFileSync("/opt/lateen/x", "")'

@@ -65,9 +65,12 @@ describe('a leader that is stopped for longer than its lease lasts', { skip: giv
   async function giveWork(seed: number) {
     const { scene } = servers
     const names = Array.from({ length: 4 }, (_, index) => `b${index}-${seed}`)
-    const [first = '', doomed = ''] = names
+    const [doomed = '', first = ''] = names
     for (const name of names) await scene.backups.create(name, { includedNamespaces: [scene.data] })
-    await scene.backups.until(first, ({ status }) => status?.phase === 'Completed')
+    // A deletion is refused while its backup runs.
+    for (const name of [doomed, first]) {
+      await scene.backups.until(name, ({ status }) => status?.phase === 'Completed')
+    }
     const target = `${scene.data}-${seed}`
     made.push(target)
     const restore = `r-${seed}`

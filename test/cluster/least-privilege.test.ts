@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { type BackupSpec, type Restore, RestoreKind, type RestoreSpec } from '@lateen/api'
 import type { KubeObject, Unstructured } from '@lateen/kube'
 import type { ServerOptions } from '@lateen/server'
@@ -8,6 +9,7 @@ import type { Rights } from '../../packages/cli/src/install/cluster-role.ts'
 import { canBackUp } from '../../packages/server/src/filters/resource-names.ts'
 import { nonRestorableResources } from '../../packages/server/src/restore/prepare/non-restorable.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { rotatingSeeds } from '../../tools/test/seeds.ts'
 import { clusterContents } from '../compat/cluster-contents.ts'
 import { openServerScene, type ServerScene } from './backup-server-scene.ts'
@@ -198,7 +200,7 @@ async function restore(scene: ServerScene, identity: Identity): Promise<Restored
     const name = `${stage}-${identity.name}`
     await createRestore(scene, { name, annotations, spec: { backupName: identity.name, ...spec } })
     ends[stage] = summary(await scene.restores.ended(name))
-    stages.set(stage, await contentsOf(scene))
+    stages.set(stage, await contentsAtRest(scene))
   }
   await run('created', { restoreStatus: { includedResources: ['*'] } })
   const patch = JSON.stringify({ data: { text: null, more: 'eA==' } })
@@ -236,6 +238,24 @@ function summary({ status }: Restore): string {
 }
 
 /** Without the marks that say which backup and restore it was. */
+/** What is in the cluster once its controllers have written to what was restored. */
+async function contentsAtRest(scene: ServerScene): Promise<ReadonlyMap<string, Unstructured>> {
+  await scene.cluster.kubectl([
+    ...['wait', '-n', scene.data, 'pvc/disk', '--timeout=120s'],
+    '--for=jsonpath={.metadata.annotations.pv\\.kubernetes\\.io/bind-completed}=yes',
+  ])
+  let last: unknown
+  return waitUntil(
+    async () => {
+      const now = await contentsOf(scene)
+      const isSame = isDeepStrictEqual(now, last)
+      last = now
+      return isSame && now
+    },
+    { timeoutMs: 120_000, everyMs: 1_000, failure: () => new Error('the cluster does not come to rest') },
+  )
+}
+
 async function contentsOf({ client, namespace }: ServerScene): Promise<ReadonlyMap<string, Unstructured>> {
   const all = await clusterContents(client, { without: [namespace] })
   const ours = [...all].filter(([, object]) => hasLabel(object))

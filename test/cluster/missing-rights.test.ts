@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { RestoreKind, type RestorePhase, type RestoreSpec, ScheduleKind } from '@lateen/api'
 import { clusterRules, namespaceRules, type Rights } from '../../packages/cli/src/install/cluster-role.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
@@ -237,7 +238,7 @@ async function backingUp(scene: ServerScene, place: Place): Promise<string> {
 async function runningHooks(scene: ServerScene, place: Place): Promise<string> {
   const { cluster } = scene
   const annotations = { 'pre.hook.backup.velero.io/command': '["/bin/true"]' }
-  await cluster.kubectl(['create', 'namespace', place.name])
+  await ensureNamespace(cluster, place.name)
   await createPod(cluster, { namespace: place.name, name: 'hooked', annotations })
   return backup(scene, place, place.name)
 }
@@ -265,6 +266,7 @@ function restoringStatus(scene: ServerScene, place: Place): Promise<string> {
 async function awaitingPods(scene: ServerScene, place: Place): Promise<string> {
   const postHooks = [{ exec: { command: ['/bin/true'], waitTimeout: '5m' } }]
   const hooks = { resources: [{ name: 'late', postHooks }] }
+  await ensureNamespace(scene.cluster, place.name)
   return restore(scene, place, { spec: { includedResources: ['pods'], hooks } })
 }
 

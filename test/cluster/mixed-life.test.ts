@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BackupKind, cancelAnnotation, RestoreKind, ScheduleKind } from '@lateen/api'
+import { BackupKind, cancelAnnotation, DeleteBackupRequestKind, RestoreKind, ScheduleKind } from '@lateen/api'
 import { unlessNotFound } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
@@ -13,6 +13,7 @@ import { createConfigMaps, openServerScene, type ServerScene } from './backup-se
 import { type Lateen, lateenFor } from './cli-runner.ts'
 import { Deletions } from './deletions.ts'
 import { createCopied, OperationsFolder } from './operations-folder.ts'
+import { isEnded } from './restores.ts'
 import type { RunningServer } from './storage-location-harness.ts'
 
 const given = await givenCluster({ s3: true })
@@ -149,11 +150,7 @@ describe('a server that is killed again and again, with much to do', {
     await removeSchedules()
     const phases: string[] = []
     for (const { metadata } of await scene.backups.list()) phases.push(await endOf(metadata.name ?? ''))
-    for (const { metadata } of await scene.restores.list()) {
-      if (metadata.deletionTimestamp === undefined) await scene.restores.ended(metadata.name ?? '')
-      else await scene.restores.gone(metadata.name ?? '')
-    }
-    // One that was asked for last may not have begun when its backup was looked at.
+    // One that was asked for last may not have begun when its backup was looked at. It takes the restores of the backup with it.
     await waitUntil(
       async () => (await deletions.list()).every(({ status }) => status?.phase === 'Processed'),
       {
@@ -161,6 +158,7 @@ describe('a server that is killed again and again, with much to do', {
         failure: async () => new Error(`deletions go on: ${JSON.stringify(await deletions.list())}`),
       },
     )
+    for (const { metadata } of await scene.restores.list()) await endOfRestore(metadata.name ?? '')
     test.diagnostic(`backups ended as ${[...new Set(phases)].sort().join(', ')}`)
   }
 
@@ -176,6 +174,21 @@ describe('a server that is killed again and again, with much to do', {
     }
   }
 
+  /** Waits until a restore has ended or, if it is being deleted, is gone. */
+  async function endOfRestore(name: string): Promise<void> {
+    const read = () => scene.restores.get(name).catch(unlessNotFound)
+    await waitUntil(
+      async () => {
+        const found = await read()
+        return found === undefined || (found.metadata.deletionTimestamp === undefined && isEnded(found))
+      },
+      {
+        timeoutMs: 180_000,
+        failure: async () => new Error(`${name} stays: ${JSON.stringify(await read())}`),
+      },
+    )
+  }
+
   async function removeAll(): Promise<void> {
     const names = (await scene.backups.list()).map(({ metadata }) => metadata.name ?? '')
     for (const name of names) await deletions.request(name)
@@ -184,6 +197,13 @@ describe('a server that is killed again and again, with much to do', {
       const name = metadata.name ?? ''
       await scene.restores.delete(name).catch(unlessNotFound)
       await scene.restores.gone(name)
+    }
+    // A request that came too late for its backup says so for a day.
+    const requests = scene.client.resource(DeleteBackupRequestKind, scene.namespace)
+    for (const { metadata, status } of await deletions.list()) {
+      assert.equal(status?.phase, 'Processed', JSON.stringify(status))
+      assert.match(status?.errors?.join() ?? '', /backup not found/)
+      await requests.delete(metadata.name ?? '')
     }
   }
 

@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Backup } from '@lateen/api'
 import type { NativeSnapshot } from '../../packages/server/src/volumes/volume-backup.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { openServerScene, type ServerScene } from './backup-server-scene.ts'
-import { isTerminal } from './backups.ts'
-import { createFolderVolumes, createPluginProgram, snapshotLocation } from './snapshot-scene.ts'
+import { createFolderVolumes, createPluginProgram, hasSettled, snapshotLocation } from './snapshot-scene.ts'
 import type { RunningServer } from './storage-location-harness.ts'
 
 const given = await givenCluster({ s3: true })
@@ -60,9 +58,6 @@ describe('a server that is killed while it takes snapshots or waits for them', {
     await rm(folder, { recursive: true, force: true })
   })
 
-  /** Who could not remove everything in the first attempt says so, and goes on. */
-  const hasSettled = (backup: Backup) =>
-    isTerminal(backup) && backup.metadata.annotations?.['lateen.dev/leftovers'] === undefined
   const snapshotsLeft = async (backup: string) =>
     (await readdir(path.join(folder, 'snapshots'))).filter(name => name.startsWith(`${backup}-later-`))
 

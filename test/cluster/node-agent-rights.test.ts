@@ -101,7 +101,7 @@ describe('Node agents with roles of their own', { skip: given.skip, concurrency:
     const before = await pod.tree('/disk')
     const fs = ['--default-volumes-to-fs-backup', '--wait']
     await scene.succeed('backup', 'create', 'whole', `--include-namespaces=${data}`, ...fs)
-    await kubectl('delete', 'namespace', data, '--timeout=120s')
+    await kubectl('delete', 'namespace', data, '--timeout=300s')
     await scene.succeed('restore', 'create', 'whole', '--from-backup=whole', '--wait')
     await pod.ready()
     assert.equal(await pod.tree('/disk'), before)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -12,6 +11,7 @@ import { AwsStore } from '../../packages/server/src/object-store/aws.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { freePort } from '../../tools/test/free-port.ts'
 
 const given = await givenCluster({ s3: true })
 const run = promisify(execFile)
@@ -141,12 +141,3 @@ describe('the aws store and TLS, on a real S3 server', { skip: given.skip }, () 
     await failsWith('INVALID_CONFIG', prefixes({ caCert: damaged }), /CA certificate of the location/)
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

@@ -11,8 +11,9 @@ import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { veleroMissing } from '../compat/backup-pair.ts'
+import { ownTemporaryFolder } from '../compat/own-temporary-folder.ts'
 import { makePluginFolder, type PluginFolder } from '../compat/plugin-folder.ts'
-import { untilGone } from '../compat/plugin-host-scene.ts'
+import { untilNoneWith } from '../compat/plugin-host-scene.ts'
 import { openServerScene, type ServerScene } from './backup-server-scene.ts'
 import type { RunningServer } from './storage-location-harness.ts'
 
@@ -26,12 +27,14 @@ describe('a server with a plugins folder', { skip: given.skip }, () => {
   let server: RunningServer
   const stack = new AsyncDisposableStack()
   const started = async () => (await folder.noted()).filter(({ what }) => what === 'started')
+  const untilProgramsGone = () => untilNoneWith(`FAULTY_NOTES=${folder.notes}`)
   const configMap = async (name: string) => {
     const item = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: scene.data } }
     await scene.cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(item) })
   }
 
   before(async () => {
+    stack.use(await ownTemporaryFolder())
     folder = stack.use(await makePluginFolder())
     await folder.script('acting', '../cluster/acting-plugin.ts')
     await folder.script('storing', '../../examples/object-store.ts')
@@ -53,7 +56,7 @@ describe('a server with a plugins folder', { skip: given.skip }, () => {
     assert.equal(stored?.metadata.annotations?.['example.com/seen'], 'true')
     const log = gunzipSync(await scene.bucket.read('backups/acted/acted-logs.gz')).toString()
     assert.match(log, /"cmd":"\S+acting",.*"pluginName":"acting","level":"warning","msg":"Something to know"/)
-    for (const { pid } of await started()) await untilGone(pid)
+    await untilProgramsGone()
   })
 
   it('starts beside a program that is no plugin, and tells which it is', () => {
@@ -125,7 +128,7 @@ describe('a server with a plugins folder', { skip: given.skip }, () => {
     await hanging(1)
     assert.equal(await server.stop(), 0)
     assert.ok((await started()).length > before)
-    for (const { pid } of await started()) await untilGone(pid)
+    await untilProgramsGone()
     assert.deepEqual(await socketFoldersOf(scene.namespace), [])
   })
 
@@ -139,7 +142,7 @@ describe('a server with a plugins folder', { skip: given.skip }, () => {
     const backup = await scene.backups.ended('killed')
     assert.equal(backup.status?.phase, 'Failed')
     await next.stop()
-    for (const { pid } of await started()) await untilGone(pid)
+    await untilProgramsGone()
     assert.deepEqual(await socketFoldersOf(scene.namespace), [])
   })
 

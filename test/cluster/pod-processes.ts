@@ -21,18 +21,30 @@ export const moverCommand = (name = '') =>
 
 /** The numbers of processes in pods of a cluster's node, as this machine sees them. */
 export async function podProcesses({ cluster, namespace, command }: PodProcesses): Promise<number[]> {
-  const found = await Promise.all(
-    (await readdir('/proc'))
-      .filter(entry => /^\d+$/.test(entry))
-      .map(async entry => {
-        const line = (await read(entry, 'cmdline')).replaceAll('\0', ' ').trimEnd()
-        if (!command.test(line)) return []
-        const isThere = (await read(entry, 'cgroup')).includes(`/lateen-${cluster.name}/`)
-        const environment = isThere ? (await read(entry, 'environ')).split('\0') : []
-        return environment.includes(`VELERO_NAMESPACE=${namespace}`) ? [Number(entry)] : []
-      }),
-  )
-  return found.flat()
+  const found: number[] = []
+  for (const { pid, line } of await commandLines()) {
+    if (!command.test(line)) continue
+    const isThere = (await read(pid, 'cgroup')).includes(`/lateen-${cluster.name}/`)
+    const environment = isThere ? (await read(pid, 'environ')).split('\0') : []
+    if (environment.includes(`VELERO_NAMESPACE=${namespace}`)) found.push(Number(pid))
+  }
+  return found
+}
+
+let looking: ReturnType<typeof readCommandLines> | undefined
+
+/** One look serves all who ask meanwhile: many of them would take longer than a mover lives. */
+function commandLines(): ReturnType<typeof readCommandLines> {
+  looking ??= readCommandLines().finally(() => {
+    looking = undefined
+  })
+  return looking
+}
+
+async function readCommandLines(): Promise<{ pid: string; line: string }[]> {
+  const pids = (await readdir('/proc')).filter(entry => /^\d+$/.test(entry))
+  const line = async (pid: string) => (await read(pid, 'cmdline')).replaceAll('\0', ' ').trimEnd()
+  return Promise.all(pids.map(async pid => ({ pid, line: await line(pid) })))
 }
 
 function read(pid: string, file: string): Promise<string> {

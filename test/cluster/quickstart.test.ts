@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { clusterFolder } from '../../tools/cluster/cluster-layout.ts'
-import { clusterNames } from '../../tools/cluster/cluster-state.ts'
+import { clusterNames, readState } from '../../tools/cluster/cluster-state.ts'
 import { processesOf } from '../../tools/cluster/process-identity.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
@@ -210,7 +210,7 @@ describe('npm run quickstart', { skip: given.skip }, () => {
   const script = path.resolve(import.meta.dirname, '../../tools/quickstart/run.ts')
   const name = `quickstart-${process.pid}`
 
-  const begins = async () => (await clusterNames()).includes(name)
+  const canBeStopped = async () => (await readState(name))?.supervisor !== undefined
   // What it says last before it is interrupted; another moment in each run of the tests.
   const moments = ['1. Start Kubernetes', '2. Install Lateen', 'The node has the image', '$ lateen install']
 
@@ -225,7 +225,7 @@ describe('npm run quickstart', { skip: given.skip }, () => {
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         said += text
       })
-      await waitUntil(async () => (await begins()) && said.includes(moment), {
+      await waitUntil(async () => (await canBeStopped()) && said.includes(moment), {
         timeoutMs: 600_000,
         failure: () => new Error(`it does not come to that: ${said}`),
       })
@@ -233,7 +233,7 @@ describe('npm run quickstart', { skip: given.skip }, () => {
       const [code] = await once(child, 'close')
       assert.equal(code, 130)
       assert.match(said, /\n1\. Start Kubernetes [\s\S]*\nInterrupted\.\nEverything is removed\.\n$/)
-      assert.ok(!(await begins()))
+      assert.ok(!(await clusterNames()).includes(name))
       assert.deepEqual(await processesOf(clusterFolder(name)), [])
     })
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { builtInKind, createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { listedAs, takeBackup } from './backup-harness.ts'
 import { archiveOf, configMap, handsOn, restoreArchive, type Stored, stored } from './restore-harness.ts'
@@ -14,6 +15,7 @@ const namespaces = [
   'restore-quota',
   'restore-pods',
   'restore-stuck',
+  'restore-status',
 ]
 
 const kubectl = { manager: 'kubectl-create', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' }
@@ -204,6 +206,41 @@ describe('The restore engine', { skip: given.skip }, () => {
     assert.match(text, /9007199254740993/)
     assert.deepEqual(JSON.parse(text).status, { holds: 'heavy' })
     assert.equal((await get('anchor', 'unsure', 'restore-crd')).status, undefined)
+  })
+
+  it('keeps with a status what the cluster has given the object meanwhile', async () => {
+    const namespace = 'restore-status'
+    await ensureNamespace(given.cluster, namespace)
+    const claim: Stored = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { namespace, name: 'protected' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        storageClassName: 'restore-status',
+      },
+      status: { phase: 'Pending', allocatedResources: { storage: '1Gi' } },
+    }
+    const claims = client.resource(builtInKind('PersistentVolumeClaim'), namespace)
+    const before = claims.list()
+    await before.toArray()
+    const { outcome } = await restoreArchive({
+      client,
+      archive: archiveOf(stored(claim)),
+      spec: { restoreStatus: { includedResources: ['persistentvolumeclaims'] } },
+    })
+    assert.equal(outcome.errors + outcome.warnings, 0, JSON.stringify(outcome.results))
+    await given.cluster.kubectl(['-n', namespace, 'annotate', 'pvc', 'protected', 'the-last=change'])
+    const signal = AbortSignal.timeout(60_000)
+    for await (const event of claims.watch({ resourceVersion: before.resourceVersion, signal })) {
+      if (event.type === 'BOOKMARK') continue
+      const { finalizers, annotations } = event.object.metadata
+      assert.deepEqual(finalizers, ['kubernetes.io/pvc-protection'])
+      if (annotations?.['the-last'] !== undefined) break
+    }
+    const { status } = (await get('pvc', 'protected', namespace)) as Stored & { status?: object }
+    assert.deepEqual(status, { phase: 'Pending', allocatedResources: { storage: '1Gi' } })
   })
 
   it('says why the server refuses an object, and what to do', async () => {

@@ -61,8 +61,9 @@ const action: RestoreItemAction = {
   },
 
   async progress({ operationId }) {
-    if (!(await exists(at(operationId)))) throw invalidOperationId(operationId)
-    await appendFile(at(operationId, 'asked'), '.')
+    await appendFile(at(operationId, 'asked'), '.').catch(() => {
+      throw invalidOperationId(operationId)
+    })
     if (await exists(at(operationId, 'crash'))) {
       await rm(at(operationId, 'crash'))
       process.exit(1)

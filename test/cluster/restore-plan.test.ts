@@ -55,6 +55,13 @@ describe('A plan of a restore', { skip: given.skip, concurrency: false }, () => 
       configMap({ namespace: live, name: 'probe' }, { forbidden: 'yes' }),
       'forbidden by policy',
     )
+    const ingress = {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      metadata: { namespace: live, name: 'probe' },
+      spec: { defaultBackend: { service: { name: 'taken', port: { number: 80 } } } },
+    }
+    await untilRefused(ingress, 'gate.example.com')
   }
 
   /** Room for two more than the one that the cluster makes by itself. */

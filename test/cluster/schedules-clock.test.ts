@@ -73,7 +73,9 @@ describe('the schedule controller when the clock is set', { skip: given.skip, co
     schedules.until('nightly', ({ status }) => !!status?.lastBackup && accepts(Date.parse(status.lastBackup)))
 
   it('makes one backup for a day, one for many days, and goes on when it is put back', async () => {
-    await schedules.create('nightly', { schedule: '0 3 * * *' })
+    // Well ahead, whatever the time of day.
+    const at = new Date(systemClock.now() + 0.75 * DAY)
+    await schedules.create('nightly', { schedule: `${at.getUTCMinutes()} ${at.getUTCHours()} * * *` })
     await schedules.until('nightly', ({ status }) => status?.phase === 'Enabled')
     assert.deepEqual(await schedules.backupsOf('nightly'), [])
 

@@ -1,7 +1,8 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { VolumeSnapshotLocationSpec } from '@lateen/api'
+import type { Backup, VolumeSnapshotLocationSpec } from '@lateen/api'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
+import { isTerminal } from './backups.ts'
 
 /** A hostPath volume with its claim. */
 export interface FolderVolume {
@@ -90,6 +91,11 @@ export function snapshotLocation(
   spec: VolumeSnapshotLocationSpec,
 ): { apiVersion: string; kind: string; metadata: object; spec: object } {
   return { apiVersion: 'velero.io/v1', kind: 'VolumeSnapshotLocation', metadata: { name, namespace }, spec }
+}
+
+/** Whether a backup has ended and left nothing: who could not remove everything in the first attempt says so, and goes on. */
+export function hasSettled(backup: Backup): boolean {
+  return isTerminal(backup) && backup.metadata.annotations?.['lateen.dev/leftovers'] === undefined
 }
 
 /** Makes a program of a TypeScript file, as one that a server finds in its plugins folder. */

@@ -1,5 +1,6 @@
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { untilEstablished } from '../../tools/cluster/until-established.ts'
+import { untilPodsMade } from '../../tools/cluster/until-pods-made.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 
 /** Namespaces of the scene. */
@@ -27,25 +28,35 @@ export async function setScene(cluster: Cluster): Promise<void> {
   await apply([...sceneNamespaces.map((name, index) => namespaceObject(name, index)), ...definitions])
   await untilEstablished(cluster, ...definitions.map(({ metadata }) => metadata.name))
   await apply([...clusterObjects, ...sceneNamespaces.flatMap(namespace => objectsIn(namespace))])
+  await untilPodsMade(cluster, sceneNamespaces.map(podIn))
   await cluster.kubectl(['delete', 'configmap', '-A', '-l', 'scene=ending', '--wait=false'])
   const wait = (condition: string, what: string) =>
-    cluster.kubectl(['wait', '-A', '--timeout=180s', `--for=jsonpath={${condition}`, what, '--all'])
-  await wait('.status.phase}=Bound', 'pvc')
-  await wait('.status.observedGeneration}=1', 'deployment')
-  await waitUntil(async () => (await certificates(cluster)) >= sceneNamespaces.length, {
-    timeoutMs: 180_000,
-    failure: () => new Error('the namespaces of the scene have no kube-root-ca.crt'),
-  })
+    cluster.kubectl(['wait', '-A', '--timeout=180s', `--for=${condition}`, what, '--all'])
+  await wait('jsonpath={.status.phase}=Bound', 'pvc')
+  const isSeen = 'jsonpath={.status.observedGeneration}=1'
+  await wait(isSeen, 'deployment')
+  // A deployment is seen when its replica set has been made.
+  for (const what of ['replicaset', 'statefulset']) await wait(isSeen, what)
+  await wait('condition=Suspended', 'job')
+  for (const [what, which] of madeByCluster) {
+    await waitUntil(() => isEverywhere(cluster, what, which), {
+      timeoutMs: 180_000,
+      failure: () => new Error(`not every namespace of the scene has its ${what}, ${which}`),
+    })
+  }
 }
 
-/** How many namespaces have the ConfigMap that every namespace gets a moment after it was made. */
-async function certificates(cluster: Cluster): Promise<number> {
-  const named = [
-    '--field-selector=metadata.name=kube-root-ca.crt',
-    '-o=jsonpath={.items[*].metadata.namespace}',
-  ]
-  const found = (await cluster.kubectl(['get', 'configmap', '-A', ...named])).split(' ')
-  return sceneNamespaces.filter(name => found.includes(name)).length
+/** What every namespace, or its Service, gets a moment after it was made. */
+const madeByCluster = [
+  ['configmap', '--field-selector=metadata.name=kube-root-ca.crt'],
+  ['endpoints', '--field-selector=metadata.name=web'],
+  ['endpointslice', '--selector=kubernetes.io/service-name=web'],
+] as const
+
+async function isEverywhere(cluster: Cluster, what: string, which: string): Promise<boolean> {
+  const places = '-o=jsonpath={.items[*].metadata.namespace}'
+  const found = (await cluster.kubectl(['get', what, '-A', which, places])).split(' ')
+  return sceneNamespaces.every(name => found.includes(name))
 }
 
 function namespaceObject(name: string, index: number) {
@@ -196,20 +207,23 @@ function volumes({ namespace, labels }: Place): object[] {
         resources: { requests: { storage: '1Gi' } },
       },
     },
-    {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'db', namespace, labels: { env: 'prod' } },
-      spec: {
-        // Nobody schedules it, and so nobody writes events about it.
-        schedulerName: 'nobody',
-        priorityClassName: 'scene-high',
-        automountServiceAccountToken: false,
-        containers: [{ name: 'main', image: 'none' }],
-        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
-      },
-    },
   ]
+}
+
+function podIn(namespace: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'db', namespace, labels: { env: 'prod' } },
+    spec: {
+      // Nobody schedules it, and so nobody writes events about it.
+      schedulerName: 'nobody',
+      priorityClassName: 'scene-high',
+      automountServiceAccountToken: false,
+      containers: [{ name: 'main', image: 'none' }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+    },
+  }
 }
 
 function accounts({ namespace, labels }: Place): object[] {

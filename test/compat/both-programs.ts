@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after } from 'node:test'
 import { tool } from '../../tools/binaries/tool.ts'
 import { ToolError } from '../../tools/binaries/tool-error.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
+import { freePort } from '../../tools/test/free-port.ts'
 import { type Ended, ended, type Started, started } from '../cluster/cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
@@ -120,24 +119,5 @@ function stopping(server: ChildProcess): AsyncDisposable {
       server.kill('SIGTERM')
       assert.deepEqual(await stopped, [0, null], log)
     },
-  }
-}
-
-/**
- * A port that nobody listens on now, and none of those that the system gives to whoever asks for any, or that belong to clusters:
- * such a one may be gone before the server that it is meant for has started.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 20_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    )
-    if (!isFree) continue
-    server.close()
-    await once(server, 'close')
-    return port
   }
 }

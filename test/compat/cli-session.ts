@@ -57,7 +57,7 @@ export function makingLines({ namespace, data, folder, s3 }: Place): Line[] {
     line(/configured/, 'snapshot-location', 'set', 'snaps', '--credential=cloud-credentials=cloud'),
     line(restored, 'backup', 'create', 'one', only, '--labels=a=b', '--ttl=2h', '--wait'),
     line(restored, 'create', 'backup', 'two', only, '--selector=app=none', '--snapshot-volumes=false', '-w'),
-    line(/created/, 'schedule', 'create', 'daily', '--schedule=0 4 * * *', only, '--labels=c=d'),
+    line(/created/, 'schedule', 'create', 'daily', '--schedule=0 4 29 2 *', only, '--labels=c=d'),
     line(/created/, 'create', 'schedule', 'often', '--schedule=@every 90h', '--paused', only),
     line(/paused/, 'schedule', 'pause', 'daily'),
     line(/unpaused/, 'schedule', 'unpause', 'daily'),

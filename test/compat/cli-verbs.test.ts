@@ -45,20 +45,20 @@ describe('verbs of lateen beside those of velero', { skip: both.skip, concurrenc
         volumeNamespace: 'shop',
       },
     })
-    // No server works on repositories here.
+    // No server works on repositories here. Velero lists those of all namespaces, and other files make some.
     const still = `${namespace}-still`
     await given.cluster.kubectl(['create', 'namespace', still])
-    await apply(repository('new-one', {}), still)
-    await apply(repository('shop-files-kopia', { team: 'web' }), still)
+    await apply(repository('new-one', { run: namespace }), still)
+    await apply(repository('shop-files-kopia', { run: namespace, team: 'web' }), still)
     const status = { phase: 'Ready', lastMaintenanceTime: '2026-01-02T03:04:05Z' }
     await given.cluster.kubectl([
       ...['patch', 'backuprepository', 'shop-files-kopia', '-n', still, '--type=merge'],
       ...['-p', JSON.stringify({ status })],
     ])
     for (const args of [
-      [],
+      ['-l', `run=${namespace}`],
       ['shop-files-kopia'],
-      ['-l', 'team=web', '-L', 'team', '--show-labels'],
+      ['-l', `team=web,run=${namespace}`, '-L', 'team', '--show-labels'],
       ['-l', 'team=nobody'],
     ]) {
       const [ours, theirs] = await Promise.all(

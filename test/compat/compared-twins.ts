@@ -17,7 +17,7 @@ export async function twinDifferences(
     return differences.length === 0
   }
   const failure = () => new Error('they stay different')
-  await waitUntil(compare, { timeoutMs: 40_000, everyMs: 300, failure }).catch(() => undefined)
+  await waitUntil(compare, { timeoutMs: 120_000, everyMs: 300, failure }).catch(() => undefined)
   return differences
 }
 

@@ -58,7 +58,8 @@ const actions: Record<string, Effect> = {
   fine: () => {},
   exits: () => process.exit(3),
   killed: dieNow,
-  'exits-soon': () => void setTimeout(() => process.exit(3), 20),
+  // Not before its answer is sent.
+  'exits-soon': () => void setTimeout(() => process.exit(3), 1000),
   panics: item => (item as unknown as { spec: { none: { at: { all: () => void } } } }).spec.none.at.all(),
   refuses: () => {
     throw new PluginError('FAILED', { reason: 'this is refused,\nover two lines and with ünïcödé' })
@@ -163,13 +164,13 @@ function snapshotter(): VolumeSnapshotter {
   }
 }
 
-/** Tells the progress of any operation, five seconds late. */
+/** Tells the progress of any operation, fifteen seconds late. */
 const late: BackupItemAction = {
   appliesTo: async () => ({ includedResources: ['configmaps'] }),
   execute: async ({ item }) => ({ item, unchanged: true, operationId: 'one' }),
   async progress({ operationId }) {
     note(`progress ${operationId}`)
-    await sleep(5000)
+    await sleep(15_000)
     note(`answering ${operationId}`)
     const counts = { nCompleted: 1, nTotal: 1, operationUnits: '', description: '' }
     return { completed: true, error: '', ...counts }

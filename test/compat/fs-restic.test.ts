@@ -11,6 +11,7 @@ import {
   type PodVolumeRestore,
 } from '@lateen/api'
 import { tool } from '../../tools/binaries/tool.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { busyboxImageName } from '../../tools/image/busybox-image.ts'
@@ -203,7 +204,7 @@ describe("the files in the volumes of a pod, in restic's format", {
         imagePullPolicy: 'Never',
         volumeMounts: mounts,
       }
-      await kubectl(['create', 'namespace', waiting])
+      await ensureNamespace(given.cluster, waiting)
       await kubectl(['create', '-f', '-'], {
         ...manifest,
         spec: { ...manifest.spec, initContainers: [wait] },

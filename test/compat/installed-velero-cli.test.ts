@@ -74,7 +74,7 @@ describe('an installed server and the other program', { skip: both.skip, concurr
       await both.run(server, ['-n', namespace, ...words])
       await serverReplaced(given.cluster, namespace)
       const available = ['wait', '--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/default']
-      await kubectl([...available, '-n', namespace, '--timeout=60s'])
+      await kubectl([...available, '-n', namespace, '--timeout=180s'])
     }
   })
 
@@ -96,17 +96,21 @@ describe('an installed server and the other program', { skip: both.skip, concurr
     return both.run(program, ['-n', namespace, ...words], { PATH: browser })
   }
 
-  /** Both answers, seen in the same way, in a moment in which the server changed nothing between them. */
+  /**
+   * Both answers, seen in the same way, in a moment in which the server changed nothing between them. It looks at each location once a minute,
+   * and writes that down.
+   */
   async function answers<T>(
     world: World,
     words: readonly string[],
     see: (text: string) => T,
   ): Promise<[ours: T, theirs: T]> {
     const full = ['-n', world.namespace, '--colorized=false', ...words]
-    for (let round = 1; ; round++) {
+    const deadline = performance.now() + 90_000
+    for (;;) {
       const [ours, theirs] = await Promise.all([both.run('lateen', full), both.run('velero', full)])
       const seen: [T, T] = [see(ours.replaceAll('`lateen ', '`velero ')), see(theirs)]
-      if (round === 3 || isDeepStrictEqual(...seen)) return seen
+      if (isDeepStrictEqual(...seen) || performance.now() > deadline) return seen
     }
   }
 
@@ -183,15 +187,23 @@ describe('an installed server and the other program', { skip: both.skip, concurr
       // The first removes the kinds that the second has, too.
       await both.run('velero', ['install', '--crds-only'])
       await both.run(world.program, ['-n', world.namespace, 'uninstall', '--force'])
-      const left = await kubectl(['get', 'namespaces,clusterroles,clusterrolebindings,crds', '-o', 'name'])
-      const { namespace } = world
-      const ours = ['.velero.io', `/${namespace}`, `/velero-${namespace}`]
-      assert.deepEqual(
-        left.split('\n').filter(name => ours.some(end => name.endsWith(end))),
-        [],
-      )
+      // Velero has its kinds deleted and does not wait until they are gone.
+      if (world.program === 'velero') {
+        await waitUntil(async () => (await left(world)).length === 0, {
+          timeoutMs: 90_000,
+          failure: async () => new Error(`these stay: ${await left(world)}`),
+        })
+      }
+      assert.deepEqual(await left(world), [])
     }
   })
+
+  /** What of an installation is there. */
+  async function left({ namespace }: World): Promise<string[]> {
+    const all = await kubectl(['get', 'namespaces,clusterroles,clusterrolebindings,crds', '-o', 'name'])
+    const ours = ['.velero.io', `/${namespace}`, `/velero-${namespace}`]
+    return all.split('\n').filter(name => ours.some(end => name.endsWith(end)))
+  }
 
   it('was asked for everything that velero can do', async () => {
     const paths = (await tree).map(command => command.path)

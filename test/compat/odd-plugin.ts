@@ -1,6 +1,14 @@
 // A plugin program whose actions do what programs should not. Each is for the objects that are labelled with its name.
+import { appendFileSync } from 'node:fs'
+import path from 'node:path'
 import type { BackupItemAction } from '@lateen/plugin'
 import { type PluginContext, servePlugin } from '@lateen/plugin/serve'
+
+/** Tells a test that waits for it. */
+function note(text: string): void {
+  const { FAULTY_NOTES: notes } = process.env
+  if (notes !== undefined) appendFileSync(path.join(notes, 'seen'), `${process.pid} ${text}\n`)
+}
 
 function action(effect: (context: PluginContext) => void | Promise<void>) {
   return (context: PluginContext): BackupItemAction => ({
@@ -38,7 +46,15 @@ void servePlugin({
       void Promise.reject(new Error('nobody waits for this'))
       await new Promise(() => {})
     }),
-    'example.com/hangs': action(() => new Promise(() => {})),
+    'example.com/hangs': action(() => {
+      note('hangs')
+      return new Promise(() => {})
+    }),
+    // Nor does it hear that it is to end.
+    'example.com/blocks': action(() => {
+      note('blocks')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    }),
   },
   BackupItemActionV3: { 'example.com/newest': action(() => {}) },
 })

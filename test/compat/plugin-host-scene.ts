@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -62,10 +61,28 @@ export async function openPluginHost(options: HostOptions): Promise<PluginHost> 
   }
 }
 
-/** Waits until a process that this one started is gone, and this one has heard of it. */
+/** Waits until a process that this one started is gone, and this one has heard of it. Its number may be another's by then. */
 export async function untilGone(pid: number): Promise<void> {
-  for (let round = 0; existsSync(`/proc/${pid}`); round += 1) {
+  for (let round = 0; (await parentOf(pid)) === process.pid; round += 1) {
     if (round > 1200) throw new Error(`process ${pid} stays`)
+    await sleep(50)
+  }
+}
+
+/** Undefined where there is no such process. One that has ended has its parent until that has heard of it. */
+async function parentOf(pid: number): Promise<number | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  // The name in field 2 may hold spaces and brackets: count from behind it. The parent is field 4.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields && Number(fields[1])
+}
+
+/** Waits until no process has a variable in its environment, as `NAME=value`. */
+export async function untilNoneWith(mark: string): Promise<void> {
+  for (let round = 0; ; round += 1) {
+    const left = await processesWith(mark)
+    if (left.length === 0) return
+    if (round > 1200) throw new Error(`processes ${left.join(', ')} stay`)
     await sleep(50)
   }
 }

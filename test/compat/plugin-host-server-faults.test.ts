@@ -7,13 +7,16 @@ import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { openServerScene, type ServerScene } from '../cluster/backup-server-scene.ts'
 import type { RunningServer } from '../cluster/storage-location-harness.ts'
+import { ownTemporaryFolder } from './own-temporary-folder.ts'
 import { makePluginFolder, type PluginFolder } from './plugin-folder.ts'
 import { processesWith } from './plugin-host-scene.ts'
 
 const given = await givenCluster({ s3: true })
 
 /** What makes the odd program do what its name says; others come after each. */
-const effects = ['logs', 'prints', 'floods', 'exits', 'throws-later', 'rejects-later', 'hangs']
+const effects = ['logs', 'prints', 'floods', 'exits', 'throws-later', 'rejects-later', 'hangs', 'blocks']
+/** Those that a call does not come back from. */
+const stuck = ['hangs', 'blocks']
 const fineOnes = 15
 
 describe('a server whose plugin program is faulty', { skip: given.skip, concurrency: false }, () => {
@@ -23,12 +26,13 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
   const all = new AsyncDisposableStack()
 
   before(async () => {
+    all.use(await ownTemporaryFolder())
     folder = all.use(await makePluginFolder())
     await folder.script('odd', 'odd-plugin.ts')
     await folder.add('stray', '#!/bin/sh\necho not a plugin\n')
     scene = all.use(await openServerScene(given.cluster, 'faulty'))
     const object = (name: string, odd: string) => {
-      const labels = { 'example.com/odd': odd, effect: odd === 'hangs' ? 'hang' : 'other' }
+      const labels = { 'example.com/odd': odd, effect: stuck.includes(odd) ? odd : 'other' }
       return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: scene.data, labels } }
     }
     const items = effects.flatMap((effect, round) => [
@@ -51,7 +55,7 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
   })
 
   it('starts nevertheless, and says what it does not use', () => {
-    const warnings = server.log.filter(({ level }) => level === 'warn')
+    const warnings = server.log.filter(({ level, msg }) => level === 'warn' && /is not used$/.test(msg))
     assert.deepEqual(
       warnings.map(({ file }) => path.basename(String(file))),
       ['stray'],
@@ -63,7 +67,7 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
     assert.equal(status?.phase, 'PartiallyFailed', JSON.stringify(status))
     const stored = [...(await scene.bucket.unpack('odd')).keys()].map(key => path.basename(key, '.json'))
     const all = effects.flatMap((effect, round) => [
-      ...(effect === 'hangs' ? [] : [`${round}-${effect}`]),
+      ...(stuck.includes(effect) ? [] : [`${round}-${effect}`]),
       ...Array.from({ length: fineOnes }, (_, index) => `${round}-fine-${index}`),
     ])
     assert.deepEqual(
@@ -89,12 +93,13 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
   })
 
   /** Starts a backup that waits for the program for ever. */
-  async function hang(name: string): Promise<void> {
-    await scene.backups.create(name, spec('hang'))
-    await scene.backups.until(name, ({ status }) => status?.phase === 'InProgress')
-    await waitUntil(async () => (await programs()).length > 0, {
-      timeoutMs: 60_000,
-      failure: () => new Error('the program is not started'),
+  async function hang(name: string, effect: 'hangs' | 'blocks' = 'hangs'): Promise<void> {
+    const asked = async () => (await folder.noted()).filter(({ what }) => what === effect).length
+    const before = await asked()
+    await scene.backups.create(name, spec(effect))
+    await waitUntil(async () => (await asked()) > before, {
+      timeoutMs: 120_000,
+      failure: () => new Error('the program is not asked'),
     })
   }
 
@@ -114,6 +119,16 @@ describe('a server whose plugin program is faulty', { skip: given.skip, concurre
   it('leaves no program behind when it is told to stop', async () => {
     await hang('stopped')
     assert.equal(await server.stop(), 0)
+    assert.deepEqual(await programs(), [])
+  })
+
+  it('says that a backup has failed when it is told to stop, also where the program does not hear that it is to end', async () => {
+    server = await start()
+    await hang('blocked', 'blocks')
+    assert.equal(await server.stop(), 0)
+    const { status } = await scene.client.resource(BackupKind, scene.namespace).get('blocked')
+    assert.equal(status?.phase, 'Failed')
+    assert.equal(status?.failureReason, 'the server was stopped during the backup')
     assert.deepEqual(await programs(), [])
   })
 

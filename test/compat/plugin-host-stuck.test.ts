@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ActionItem, isPluginError } from '@lateen/plugin'
 import type { PluginSession } from '../../packages/server/src/plugin-host/plugin-session.ts'
+import { ProgramChild } from '../../packages/server/src/plugin-host/program-child.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import { veleroMissing } from './backup-pair.ts'
 import { collectLog } from './collected-log.ts'
@@ -56,7 +57,7 @@ describe('a plugin program that cannot be started again', () => {
 
 describe('a plugin program that is stuck', () => {
   it('or slow in a call that has no reason to be: the answer that comes too late is of no use, and does no harm', async () => {
-    await using scene = await openFaultyScene({ shortCallMs: 3000 })
+    await using scene = await openFaultyScene({ shortCallMs: 10_000 })
     const action = scene.session.backupItemAction('example.com/late')
     const { operationId = '' } = await action.execute({ item, backup })
     await assert.rejects(async () => action.progress?.({ operationId, backup }), failsWith('TIMEOUT'))
@@ -79,7 +80,7 @@ describe('a plugin program that is stuck', () => {
   })
 
   it('when it is told to end is killed', async () => {
-    await using scene = await openFaultyScene({ shutdownMs: 500 })
+    await using scene = await openFaultyScene({ shutdownMs: 500, lastWordsMs: 30_000 })
     const blocked = assert.rejects(scene.execute('blocks'), failsWith('UNAVAILABLE'))
     for (
       let round = 0;
@@ -94,14 +95,20 @@ describe('a plugin program that is stuck', () => {
     assert.deepEqual(await scene.host.processes(), [])
   })
 
-  it('or does not care to end is killed', async () => {
+  it('or does not care to end is killed, and waited for as long as a killed one may take', async t => {
     await using folder = await makePluginFolder()
     await folder.script('stays', 'faulty-handshake.ts', ['stays', 'example.com/stays'])
-    await using host = await openPluginHost({ folder: folder.path, limits: { shutdownMs: 500 } })
+    const limits = { shutdownMs: 500, lastWordsMs: 30_000 }
+    await using host = await openPluginHost({ folder: folder.path, limits })
     const log = collectLog()
     const session = host.registry.open({ log })
     await session.backupItemAction('example.com/stays').execute({ item, backup })
+    const { mock } = t.mock.method(ProgramChild.prototype, 'gone')
     await session[Symbol.asyncDispose]()
+    assert.deepEqual(
+      mock.calls.map(call => call.arguments),
+      [[500], [30_000]],
+    )
     assert.deepEqual(await host.processes(), [])
     assert.ok(log.entries.some(({ level, message }) => level === 'warn' && /killed/.test(message)))
   })

@@ -22,6 +22,7 @@ import { builtInPlugins } from '../../packages/server/src/entry/built-in-plugins
 import { createPluginRegistry } from '../../packages/server/src/plugin-host/plugin-registry.ts'
 import type { PluginSession, PluginSessions } from '../../packages/server/src/plugin-host/plugin-session.ts'
 import { tool } from '../../tools/binaries/tool.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { installKinds } from '../cluster/storage-location-harness.ts'
 import { veleroMissing } from './backup-pair.ts'
@@ -61,7 +62,7 @@ async function prepare(): Promise<KubeClient> {
   const { cluster } = given
   await installKinds(cluster)
   for (const name of Object.values(places)) {
-    await cluster.kubectl(['create', 'namespace', name])
+    await ensureNamespace(cluster, name)
     scene.defer(async () => void (await cluster.kubectl(['delete', 'namespace', name, '--wait=false'])))
   }
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objectsInCluster(places) })
@@ -79,7 +80,9 @@ async function veleroUnderOurHost(): Promise<PluginHost> {
   const folder = scene.use(await makePluginFolder())
   const env = { KUBECONFIG: given.cluster.kubeconfigPath }
   await folder.launcher('velero', { command: [await tool('velero'), 'run-plugins'], env })
-  const options = { namespace: places.namespace, features: ['EnableCSI'], prefer: true }
+  // One that needs longer to end than a server would wait is no warning here.
+  const limits = { shutdownMs: 30_000 }
+  const options = { namespace: places.namespace, features: ['EnableCSI'], prefer: true, limits }
   return scene.use(await openPluginHost({ folder: folder.path, builtIns, ...options }))
 }
 

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { Backup, Restore } from '@lateen/api'
 import { tool } from '../../tools/binaries/tool.ts'
+import { ensureNamespace } from '../../tools/cluster/ensure-namespace.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import type { Unpacked } from '../cluster/backup-bucket.ts'
 import { openServerScene, type ServerScene } from '../cluster/backup-server-scene.ts'
@@ -57,6 +58,16 @@ describe("a server with its own actions and one with Velero's, in a program", {
     await using server = await scene.start(options)
     const backup = await scene.backups.take(name, { includedNamespaces: [...sceneNamespaces] })
     const target = `restored-${name}`
+    // Whether the cluster or the restore makes a namespace's own account and certificate first is a matter of luck.
+    await ensureNamespace(given.cluster, target)
+    await given.cluster.kubectl([
+      'wait',
+      '-n',
+      target,
+      '--for=create',
+      'configmap/kube-root-ca.crt',
+      '--timeout=120s',
+    ])
     const restore = await scene.restores.run(name, {
       backupName: name,
       includedNamespaces: [source],

@@ -56,7 +56,7 @@ function indexFiles({ path: folder }: KopiaRepository): Map<string, string> {
     file.replaceAll('/', '').slice(0, -2),
     path.join(folder, file),
   ])
-  return new Map(blobs.filter(([name]) => /^(xn|n[0-9a-f]).*\d$/.test(name)))
+  return new Map(blobs.filter(([name]) => /^(xn|n[0-9a-f]{32}-s)/.test(name)))
 }
 
 function flipBit(file: string): () => void {

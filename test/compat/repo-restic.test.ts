@@ -2,7 +2,19 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -204,7 +216,10 @@ describe('the restic uploader provider', () => {
   it('leaves neither snapshot nor lock when it is cancelled', async () => {
     const { repo, source, repository, uploader } = await given('cancel')
     await repository.initRepo(repo)
-    await writeFile(path.join(source, 'bigger'), randomBytes(80_000_000))
+    // Takes no space, and so long to read that the end does not come before it is cancelled.
+    const hole = path.join(source, 'hole')
+    await writeFile(hole, '')
+    await truncate(hole, 64 * 2 ** 30)
     const cancelling = new AbortController()
     const run = uploader.runBackup(
       { path: source },
@@ -213,6 +228,22 @@ describe('the restic uploader provider', () => {
     await assert.rejects(run, { code: 'CANCELLED' })
     assert.deepEqual(await repository.snapshots(repo), [])
     assert.deepEqual(await readdir(path.join(repo.repository, 'locks')), [])
+  })
+
+  it('leaves no snapshot when it is cancelled after restic has made one', async () => {
+    const { repo, source, repository } = await given('cancel-late')
+    await repository.initRepo(repo)
+    const made = path.join(root, 'cancel-late/made')
+    const binary = await lingeringAfterBackup(made)
+    const uploader = resticUploaderProvider({ settings: { ...settings(), binary }, repo })
+    const cancelling = new AbortController()
+    const run = uploader.runBackup({ path: source }, { signal: cancelling.signal })
+    const rejected = assert.rejects(run, { code: 'CANCELLED' })
+    while (!existsSync(made)) await delay(20)
+    assert.equal((await repository.snapshots(repo)).length, 1)
+    cancelling.abort()
+    await rejected
+    assert.deepEqual(await repository.snapshots(repo), [])
   })
 
   it('keeps no snapshot that lacks files', async () => {
@@ -232,6 +263,20 @@ async function asNobody(): Promise<string> {
   const script = path.join(root, 'restic-as-nobody')
   const line = `exec setpriv --reuid=65534 --regid=65534 --clear-groups ${restic} "$@"`
   await writeFile(script, `#!/bin/sh\n${line}\n`, { mode: 0o755 })
+  return script
+}
+
+/** A restic that has done a backup, and says so by a file, but does not end. */
+async function lingeringAfterBackup(made: string): Promise<string> {
+  const script = path.join(root, 'restic-lingering')
+  const lines = [
+    '#!/bin/sh',
+    `[ "$1" = backup ] || exec ${restic} "$@"`,
+    `${restic} "$@" || exit`,
+    `touch ${made}`,
+    'exec sleep 600',
+  ]
+  await writeFile(script, `${lines.join('\n')}\n`, { mode: 0o755 })
   return script
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RestoreSpec } from '@lateen/api'
 import { isNotFound } from '@lateen/kube'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { announceSeed, rotatingSeeds, seededRandom } from '../../tools/test/seeds.ts'
 import { sceneNamespaces } from './backup-scene.ts'
 import { unexplainedEnds } from './compared-ends.ts'
@@ -91,7 +92,15 @@ async function happen(twin: Twin, name: string, { spec, modifiers, policies, cha
 async function make({ client }: Twin, { resource, namespace, name, patch }: ClusterChange): Promise<void> {
   const objects = client.resource(await client.discovery.require(resource), namespace)
   try {
-    await (patch ? objects.patch(name, { type: 'merge', body: patch }) : objects.delete(name))
+    if (patch) await objects.patch(name, { type: 'merge', body: patch })
+    else {
+      const { metadata } = await objects.get(name)
+      await objects.delete(name, { propagationPolicy: 'Foreground' })
+      // Finalizers and what it owns take a moment, in each cluster another one.
+      await untilSeen(`the end of ${resource} ${name}`, () =>
+        objects.get(name).then(left => left.metadata.uid !== metadata.uid, isNotFound),
+      )
+    }
   } catch (error) {
     if (!isNotFound(error)) throw error
   }

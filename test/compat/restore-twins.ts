@@ -7,7 +7,7 @@ import {
   RestoreKind,
   type RestoreSpec,
 } from '@lateen/api'
-import { createKubeClient, type KubeClient, loadKubeConfig } from '@lateen/kube'
+import { createKubeClient, isAlreadyExists, type KubeClient, loadKubeConfig } from '@lateen/kube'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { type Given, givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
@@ -127,7 +127,10 @@ async function takeBackup(
   const { labels = {}, annotations = {} } = metadata
   const copy = { ...stored, metadata: { name, namespace: serverNamespace, labels, annotations } }
   for (const other of clients) {
-    if (other !== client) await other.resource(BackupKind, serverNamespace).create(copy)
+    if (other === client) continue
+    // The server there may have found it in the bucket by itself.
+    const isThere = (error: unknown) => (isAlreadyExists(error) ? undefined : Promise.reject(error))
+    await other.resource(BackupKind, serverNamespace).create(copy).catch(isThere)
   }
   return backup
 }

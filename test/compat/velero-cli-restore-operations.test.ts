@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RestorePhase } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type OperationsScene, openOperationsScene } from '../cluster/restore-operations-scene.ts'
 import { bothPrograms } from './both-programs.ts'
 
@@ -48,6 +49,10 @@ describe('velero and lateen show the operations of a restore', {
       ...{ nCompleted: 3, nTotal: 10, operationUnits: 'pages', description: 'turning', started },
       updated: started + 60_000,
     })
+    // A failure ends the round of questions: what another operation answers then is noted in the next round only.
+    await untilSeen('the progress of shown.one', async () =>
+      (await all.operations('shown')).some(({ status }) => status.nCompleted === 3),
+    )
     await all.tell('shown.two', { completed: true, error: 'torn', started: 0, updated: -62_135_596_800_000 })
     await inPhase('shown', 'WaitingForPluginOperationsPartiallyFailed')
     const during = await described('shown')

@@ -32,7 +32,7 @@ describe('velero and lateen show restores', { skip, concurrency: false }, () => 
   before(async () => {
     await both.run('lateen', ['install', '--crds-only'])
     server = await both.startPlace(namespace, [
-      ...['backup', 'backup-queue', 'backup-finalizer'],
+      ...['backup', 'backup-queue', 'backup-finalizer', 'backup-sync'],
       ...['restore', 'restore-operations', 'restore-finalizer'],
     ])
     await writeRestoreFiles(path.join(folder, namespace))

@@ -10,7 +10,7 @@ import { parse } from 'yaml'
 import { tool } from '../../tools/binaries/tool.ts'
 import { ToolError } from '../../tools/binaries/tool-error.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { type Ended, ended } from '../cluster/cli-runner.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
@@ -55,6 +55,8 @@ describe('velero and lateen at the same cluster', { skip, concurrency: false }, 
         `--namespace=${namespace}`,
         '--metrics-address=127.0.0.1:0',
         '--store-validation-frequency=0',
+        // Both programs print whole objects, one after the other: nothing is noted in them meanwhile.
+        '--backup-sync-period=0s',
       ],
       { env: environment(), stdio: ['ignore', 'ignore', 'pipe'] },
     )
@@ -182,7 +184,15 @@ describe('velero and lateen at the same cluster', { skip, concurrency: false }, 
 
   it('each side changes and deletes locations of the other', async () => {
     await inNamespace('lateen', 'backup-location', 'set', 'objects', '--default=false')
+    const validated = () =>
+      given.cluster.kubectl([
+        ...['get', 'backupstoragelocation', 'theirs', '-n', namespace],
+        '-o=jsonpath={.status.lastValidationTime}',
+      ])
+    const before = await validated()
     await inNamespace('lateen', 'backup-location', 'set', 'theirs', '--default')
+    // Velero's program writes back what it has read: the server has noted by then that it looked again.
+    await untilSeen('theirs looked at again', async () => (await validated()) !== before)
     await inNamespace('velero', 'backup-location', 'set', 'theirs', '--default=false')
     assert.equal(await inNamespace('lateen', 'backup-location', 'get', '--default'), '')
     await inNamespace('lateen', 'backup-location', 'delete', 'theirs', '--confirm')

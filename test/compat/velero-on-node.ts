@@ -48,9 +48,10 @@ export async function installVeleroOnNode(
     await kubectl(['-n', namespace, 'patch', 'deployment/velero', '--type=json', '-p', patch])
     await serverReplaced(cluster, namespace)
     await kubectl(['-n', namespace, 'rollout', 'status', 'daemonset/node-agent', '--timeout=180s'])
-    const available = ['wait', '--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/default']
-    await kubectl(['-n', namespace, ...available, '--timeout=120s'])
   }
+  // Its pod is ready before it has looked at the location, and until then it refuses backups.
+  const available = ['wait', '--for=jsonpath={.status.phase}=Available', 'backupstoragelocation/default']
+  await kubectl(['-n', namespace, ...available, '--timeout=120s'])
   return {
     namespace,
     run,

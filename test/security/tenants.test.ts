@@ -64,7 +64,7 @@ describe('the volume of one tenant', { skip: given.skip, concurrency: false }, (
   }
 
   const remove = (namespace: string) =>
-    given.cluster.kubectl(['delete', 'pvc', 'data', '-n', namespace, '--ignore-not-found', '--wait=false'])
+    given.cluster.kubectl(['delete', 'pvc', 'data', '-n', namespace, '--ignore-not-found'])
 
   async function phaseOf(namespace: string): Promise<{ phase?: string; volumeName?: string }> {
     const { spec, status } = (await hands().get('pvc', 'data', namespace)) as Stored & {

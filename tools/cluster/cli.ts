@@ -6,7 +6,7 @@ import { ToolError } from '../binaries/tool-error.ts'
 import { type Cluster, openCluster, startDetachedCluster, stopCluster } from './cluster.ts'
 import { ClusterError } from './cluster-error.ts'
 import { filesOf } from './cluster-layout.ts'
-import { clusterNames, isRunning, readState } from './cluster-state.ts'
+import { type ClusterState, clusterNames, isRunning, readState } from './cluster-state.ts'
 import { controlOf } from './control-client.ts'
 import { loadImage } from './node/images.ts'
 
@@ -95,13 +95,24 @@ async function status(): Promise<void> {
       continue
     }
     process.stdout.write(`${name}: https://127.0.0.1:${state.ports.apiServer}\n`)
-    for (const part of await controlOf(state).status()) {
-      process.stdout.write(
-        `  ${part.name.padEnd(24)} ${part.running ? `running (pid ${part.pid})` : 'stopped'}\n`,
-      )
-    }
+    for (const line of await componentLines(state)) process.stdout.write(`  ${line}\n`)
   }
 }
+
+async function componentLines(state: ClusterState): Promise<string[]> {
+  try {
+    const parts = await controlOf(state).status()
+    return parts.map(
+      ({ name, running, pid }) => `${name.padEnd(24)} ${running ? `running (pid ${pid})` : 'stopped'}`,
+    )
+  } catch (error) {
+    if (!unheard.has((error as NodeJS.ErrnoException).code)) throw error
+    return ['starts or stops just now']
+  }
+}
+
+/** The supervisor does not listen yet, or no longer. */
+const unheard: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET'])
 
 async function env(request: Request): Promise<void> {
   const cluster = await openCluster(request.name)

@@ -184,10 +184,11 @@ async function stopSupervisor(name: string): Promise<void> {
       .catch(() => {})
     return false
   }
+  // The kernel takes its time to let go of control groups on a busy machine.
   await waitUntil(ended, {
-    timeoutMs: 60_000,
+    timeoutMs: 240_000,
     failure: () =>
-      new ClusterError('CLUSTER_FAILED', `cluster ${name} did not stop within 60 s`, {
+      new ClusterError('CLUSTER_FAILED', `cluster ${name} did not stop within 240 s`, {
         hint: `Try: npm run cluster -- down --name ${name}`,
       }),
   })

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { tool } from '../binaries/tool.ts'
 import { waitUntil } from '../cluster/wait-until.ts'
+import { freePort } from '../test/free-port.ts'
 
 export interface PrometheusOptions {
   /** Scraped every second, each `host:port` with `/metrics`. */
@@ -118,13 +118,4 @@ async function end(child: ChildProcess): Promise<void> {
   const late = setTimeout(() => child.kill('SIGKILL'), 10_000)
   await exited
   clearTimeout(late)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

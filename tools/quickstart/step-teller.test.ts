@@ -62,4 +62,20 @@ describe('StepTeller', () => {
       reason,
     )
   })
+
+  it('is quiet about what an aborted step says when others have spoken', async () => {
+    const { lines, stop, told } = teller()
+    const { promise: late, resolve: goOn } = Promise.withResolvers<void>()
+    let ended = Promise.resolve()
+    const step = told.step('Take long', tell => {
+      tell('begun')
+      ended = late.then(() => tell('ended'))
+      return ended
+    })
+    stop.abort(new Error('stop'))
+    await assert.rejects(step)
+    goOn()
+    await ended
+    assert.deepEqual(lines, ['', '1. Take long', '   begun'])
+  })
 })

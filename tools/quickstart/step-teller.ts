@@ -27,7 +27,7 @@ export class StepTeller {
 
   /**
    * Runs a step and tells of it. Throws a QuickstartError that names the step for what it throws, and the signal's reason as soon as it is
-   * aborted: the step itself may then still run.
+   * aborted: the step itself may then still run, but says nothing any more.
    */
   async step<T>(title: string, work: (tell: Tell) => Promise<T>): Promise<T> {
     const { now, print, signal } = this.#options
@@ -37,6 +37,7 @@ export class StepTeller {
     print(`${this.#count}. ${title}`)
     const started = now()
     const tell: Tell = text => {
+      if (signal.aborted) return
       for (const line of text.trimEnd().split('\n')) print(`   ${line}`)
     }
     const result = await until(signal, work(tell)).catch(cause => {

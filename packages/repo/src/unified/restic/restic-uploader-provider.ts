@@ -21,6 +21,8 @@ import { type RunRestic, resticRunner } from './run-restic.ts'
 const EXIT_INCOMPLETE = 3
 /** The host that Velero's restic snapshots carry; restic finds a parent among those of one host. */
 const SNAPSHOT_HOST = 'velero'
+/** Nobody waits long for what was cancelled. */
+const FORGET_WITHIN_MS = 30_000
 
 /**
  * Moves the data of folders into a restic repository and back, with the real restic. Block volumes are not
@@ -41,7 +43,7 @@ export function resticUploaderProvider(options: {
         log.info({ path: run.path }, 'nothing to back up')
         return { snapshotId: '', empty: true, totalBytes: 0, incrementalBytes: 0 }
       }
-      const outcome = await backUp(restic, run, { signal, onProgress: onProgress ?? ignore })
+      const outcome = await backUp(restic, run, { signal, onProgress: onProgress ?? ignore, log })
       log.info({ path: run.path, ...outcome }, 'restic backed up')
       return outcome
     },
@@ -84,45 +86,64 @@ type ReportProgress = NonNullable<RunOptions['onProgress']>
 
 function ignore(): void {}
 
-async function backUp(
-  restic: RunRestic,
-  run: BackupRun,
-  { signal, onProgress }: { signal: AbortSignal | undefined; onProgress: ReportProgress },
-): Promise<BackupOutcome> {
+interface BackUpScope {
+  signal: AbortSignal | undefined
+  onProgress: ReportProgress
+  log: Logger
+}
+
+/** Makes a snapshot, or throws and leaves none, as far as restic can still be run. */
+async function backUp(restic: RunRestic, run: BackupRun, scope: BackUpScope): Promise<BackupOutcome> {
+  const { signal, onProgress, log } = scope
   let summary: Extract<ResticMessage, { type: 'summary' }> | undefined
-  const { exitCode, stderr } = await restic({
-    command: 'backup',
-    args: [
-      '--json',
-      '--host',
-      SNAPSHOT_HOST,
-      ...parentArguments(run),
-      ...resticTagArguments(run.tags ?? {}),
-      '.',
-    ],
-    cwd: run.path,
-    signal,
-    accept: [EXIT_INCOMPLETE],
-    onLine: line => {
-      const message = parseResticMessage(line)
-      reportStatus(message, onProgress)
-      if (message?.type === 'summary') summary = message
-    },
-  })
+  try {
+    const { exitCode, stderr } = await restic({
+      command: 'backup',
+      args: backupArguments(run),
+      cwd: run.path,
+      signal,
+      accept: [EXIT_INCOMPLETE],
+      onLine: line => {
+        const message = parseResticMessage(line)
+        reportStatus(message, onProgress)
+        if (message?.type === 'summary') summary = message
+      },
+    })
+    if (exitCode === EXIT_INCOMPLETE) throw unreadError(run, stderr)
+  } catch (error) {
+    // The snapshot is there by the time restic sums it up, and whoever cancels may come after that.
+    if (summary !== undefined) await forget(restic, summary.snapshotId, log)
+    throw error
+  }
   if (summary === undefined) {
     throw new RepoError('TOOL_FAILED', { message: `restic backup of ${run.path} ended without a summary` })
-  }
-  if (exitCode === EXIT_INCOMPLETE) {
-    await restic({ command: 'forget', args: [resticSnapshotId(summary.snapshotId)], signal })
-    throw new RepoError('SOURCE_FAILED', {
-      message: `some of ${run.path} could not be read: ${unreadItems(stderr)}`,
-      hint: 'make the files readable to this process and back up again',
-      path: run.path,
-    })
   }
   const { snapshotId, totalBytes, dataAdded, totalFiles } = summary
   onProgress({ bytesDone: totalBytes, totalBytes, filesDone: totalFiles, totalFiles })
   return { snapshotId, empty: false, totalBytes, incrementalBytes: dataAdded }
+}
+
+/** Not bound to the signal of the run, which may be aborted. */
+async function forget(restic: RunRestic, snapshotId: string, log: Logger): Promise<void> {
+  try {
+    const signal = AbortSignal.timeout(FORGET_WITHIN_MS)
+    await restic({ command: 'forget', args: [resticSnapshotId(snapshotId)], signal })
+  } catch (err) {
+    log.warn({ err, snapshotId }, 'a snapshot that nobody wants could not be forgotten')
+  }
+}
+
+function backupArguments(run: BackupRun): string[] {
+  const tags = resticTagArguments(run.tags ?? {})
+  return ['--json', '--host', SNAPSHOT_HOST, ...parentArguments(run), ...tags, '.']
+}
+
+function unreadError(run: BackupRun, stderr: string): RepoError {
+  return new RepoError('SOURCE_FAILED', {
+    message: `some of ${run.path} could not be read: ${unreadItems(stderr)}`,
+    hint: 'make the files readable to this process and back up again',
+    path: run.path,
+  })
 }
 
 /** Restic names what it could not read on stderr, in JSON as well. */
