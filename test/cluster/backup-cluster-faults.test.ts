@@ -64,7 +64,7 @@ describe('a backup of a cluster that fails', { skip: given.skip, concurrency: fa
     const isGone = () =>
       kubectl(['get', '--raw', sails]).then(
         () => false,
-        () => true,
+        error => /NotFound|could not find the requested resource/.test(String(error)),
       )
     await untilSeen('that sails are not served', isGone)
     const announced = ['api-resources', '--api-group=faults.lateen.dev', '-o=name', '--cached=false']

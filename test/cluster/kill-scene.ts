@@ -10,7 +10,7 @@ import {
   RestoreKind,
   type RestoreSpec,
 } from '@lateen/api'
-import { builtInKind, type KubeClient, type KubeObject } from '@lateen/kube'
+import { builtInKind, type KubeClient, type KubeObject, unlessNotFound } from '@lateen/kube'
 import type { Given } from '../../tools/cluster/testing.ts'
 import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import type { SeededRandom } from '../../tools/test/seeds.ts'
@@ -55,7 +55,7 @@ export function killScene({ given, namespace, client }: KillSceneOptions): KillS
     for await (const { metadata, status } of pods.list()) {
       const [container] = status?.containerStatuses ?? []
       if (container?.state?.waiting?.reason !== 'CrashLoopBackOff') continue
-      await pods.delete(metadata.name ?? '', { gracePeriodSeconds: 0 })
+      await pods.delete(metadata.name ?? '', { gracePeriodSeconds: 0 }).catch(unlessNotFound)
     }
   }
 
@@ -111,7 +111,8 @@ export function killScene({ given, namespace, client }: KillSceneOptions): KillS
         const pods = await client().resource(PodKind, namespace).list().toArray()
         return pods.every(
           ({ status }) =>
-            status?.phase === 'Succeeded' || status?.containerStatuses?.every(({ ready }) => ready),
+            /^(Succeeded|Failed)$/.test(status?.phase ?? '') ||
+            status?.containerStatuses?.every(({ ready }) => ready),
         )
       }),
   }

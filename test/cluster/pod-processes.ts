@@ -59,7 +59,8 @@ export async function signalProcess(which: PodProcesses, signal: NodeJS.Signals)
       return pid !== undefined && sent(pid, signal) && pid
     },
     {
-      timeoutMs: 120_000,
+      // The kubelet may wait for two minutes before it tries again to start a pod.
+      timeoutMs: 300_000,
       everyMs: 20,
       failure: () => new Error(`no process is like ${which.command} in the namespace ${which.namespace}`),
     },

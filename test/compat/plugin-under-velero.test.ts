@@ -125,7 +125,7 @@ describe('the packed examples under a real Velero server', { skip, concurrency: 
     const details = await waitUntil(
       async () => {
         const text = await cli('backup', 'describe', 'first', '--details', '--colorized=false')
-        return /Progress:\s+(\d|[123]\d) of 40 complete \(pages\)/.test(text) ? text : undefined
+        return /Progress:\s+([1-9]|[123]\d) of 40 complete \(pages\)/.test(text) ? text : undefined
       },
       { timeoutMs: 120_000, failure: () => new Error('velero shows no progress'), everyMs: 500 },
     )

@@ -26,6 +26,7 @@ import {
   resticUploaderProvider,
 } from '../../packages/repo/src/unified/index.ts'
 import { tool } from '../../tools/binaries/tool.ts'
+import { untilSeen } from '../../tools/cluster/wait-until.ts'
 
 const restic = await tool('restic')
 let root = ''
@@ -239,7 +240,7 @@ describe('the restic uploader provider', () => {
     const cancelling = new AbortController()
     const run = uploader.runBackup({ path: source }, { signal: cancelling.signal })
     const rejected = assert.rejects(run, { code: 'CANCELLED' })
-    while (!existsSync(made)) await delay(20)
+    await Promise.race([rejected, untilSeen('a backup by restic', async () => existsSync(made))])
     assert.equal((await repository.snapshots(repo)).length, 1)
     cancelling.abort()
     await rejected

@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { createKubeClient, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
 
+/** Clients count more slowly than servers when the process stalls, and would send on a connection that was just closed. */
+const keptOpen = { keepAliveTimeout: 600_000 }
+
 /** Some objects behind the API that clients know, for moments that no real cluster can be held in: nobody works on them. */
 export interface ObjectServer extends AsyncDisposable {
   readonly client: KubeClient
@@ -33,12 +36,18 @@ export async function startObjectServer({ kinds, before }: ObjectServerOptions):
     requests.push(`${request.method} ${path}`)
     const body = request.method === 'GET' || request.method === 'DELETE' ? {} : await json(request)
     await before?.(`${request.method} ${path}`, objects)
-    const result = carryOut(`${request.method}`, { path, body: body as KubeObject, isOne: !!name }, objects)
-    response.statusCode = result === undefined ? 404 : 200
-    const missing = { kind: 'Status', status: 'Failure', code: 404, reason: 'NotFound' }
-    response.end(JSON.stringify(result ?? missing))
+    const result: { code?: number } = carryOut(
+      `${request.method}`,
+      { path, body: body as KubeObject, isOne: !!name },
+      objects,
+    )
+    response.statusCode = result.code ?? 200
+    response.end(JSON.stringify(result))
   }
-  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
+  const server = createServer(keptOpen, (request, response) => void answer(request, response)).listen(
+    0,
+    '127.0.0.1',
+  )
   await once(server, 'listening')
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = await createKubeClient({ config: configOf(address) })
@@ -59,8 +68,12 @@ interface Wanted {
   isOne: boolean
 }
 
-/** What is answered; undefined when it is not there. */
-function carryOut(method: string, { path, body, isOne }: Wanted, objects: Map<string, KubeObject>) {
+const failure = { kind: 'Status', status: 'Failure' }
+const missing = { ...failure, code: 404, reason: 'NotFound' }
+const conflict = { ...failure, code: 409, reason: 'Conflict' }
+
+/** What is answered. */
+function carryOut(method: string, { path, body, isOne }: Wanted, objects: Map<string, KubeObject>): object {
   const found = objects.get(path)
   if (method === 'POST') {
     const { generateName = '' } = body.metadata
@@ -73,9 +86,14 @@ function carryOut(method: string, { path, body, isOne }: Wanted, objects: Map<st
     const items = [...objects].filter(([key]) => key.startsWith(`${path}/`)).map(([, object]) => object)
     return { metadata: { resourceVersion: '1' }, items }
   }
-  if (method === 'PATCH' && found !== undefined) objects.set(path, merged(found, body) as KubeObject)
+  if (found === undefined) return missing
   if (method === 'DELETE') objects.delete(path)
-  return method === 'DELETE' ? found : objects.get(path)
+  if (method !== 'PATCH') return found
+  const { resourceVersion = found.metadata.resourceVersion } = body.metadata ?? {}
+  if (resourceVersion !== found.metadata.resourceVersion) return conflict
+  const patched = merged(found, body) as KubeObject
+  objects.set(path, patched)
+  return patched
 }
 
 /** RFC 7396. */

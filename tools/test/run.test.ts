@@ -84,8 +84,8 @@ describe('the test runner', () => {
 
   it('gives a file the time that it needs to clean up after its tests', async () => {
     const slow =
-      "import { after, it } from 'node:test'\nit('holds', () => {})\nafter(() => new Promise(r => setTimeout(r, 5_000)))"
-    const { code, out } = await runOver(slow, { graceSeconds: 3 })
+      "import { after, it } from 'node:test'\nit('holds', () => {})\nafter(() => new Promise(r => setTimeout(r, 11_000)))"
+    const { code, out } = await runOver(slow, { graceSeconds: 10 })
     assert.equal(code, 0, out)
   })
 

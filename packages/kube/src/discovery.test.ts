@@ -107,6 +107,28 @@ describe('Discovery', () => {
     )
   })
 
+  it('answers those who still ask when the one who asked first gives up', async () => {
+    const held = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    await using server = await startFaultServer(async (_, response) => {
+      asked.resolve()
+      await held.promise
+      response.end(JSON.stringify({ kind: 'APIGroupDiscoveryList', items: [] }))
+    })
+    const { discovery } = server.client
+    const leaving = new AbortController()
+    const first = discovery.preferred({ signal: leaving.signal })
+    const second = discovery.preferred()
+    const refreshed = discovery.refresh({ signal: leaving.signal })
+    await asked.promise
+    leaving.abort()
+    held.resolve()
+    await assert.rejects(first, { name: 'AbortError' })
+    await assert.rejects(refreshed, { name: 'AbortError' })
+    assert.deepEqual(await second, [])
+    assert.deepEqual(await discovery.preferred(), [])
+  })
+
   it('reads a server without aggregated documents group by group, and one failing group is not fatal', async () => {
     const answers: Record<string, object> = {
       '/api': { kind: 'APIVersions', versions: ['v1'] },

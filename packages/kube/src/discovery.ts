@@ -60,17 +60,34 @@ export interface KindQuery {
 
 /** Discovery over an API: one aggregated document per root where the server has it, else one per group version. */
 export function createDiscovery(api: Api): Discovery {
-  let known: Promise<DiscoveredApis> | undefined
+  let known: Reading | undefined
+  let begun = 0
+
+  function begin({ signal }: CallOptions): Reading {
+    begun += 1
+    return { number: begun, signal, apis: fetchApis(api, { signal }) }
+  }
 
   async function read(options: CallOptions = {}): Promise<DiscoveredApis> {
-    known ??= fetchApis(api, options)
-    const mine = known
-    try {
-      return await mine
-    } catch (error) {
-      if (known === mine) known = undefined
-      throw error
+    for (;;) {
+      options.signal?.throwIfAborted()
+      known ??= begin(options)
+      const mine = known
+      try {
+        return await mine.apis
+      } catch (error) {
+        if (known === mine) known = undefined
+        // That whoever asked first wants it no more is no answer to others.
+        if (mine.signal === options.signal || mine.signal?.aborted !== true) throw error
+      }
     }
+  }
+
+  /** What was known before counts until there is something newer. */
+  async function refresh(options: CallOptions = {}): Promise<void> {
+    const reading = begin(options)
+    await reading.apis
+    if (known === undefined || known.number < reading.number) known = reading
   }
 
   async function find(name: string, options?: CallOptions): Promise<DiscoveredResource | undefined> {
@@ -88,11 +105,16 @@ export function createDiscovery(api: Api): Discovery {
       if (found !== undefined) return found
       throw unknownKind(name, api.transport.server, (await read(options)).failures)
     },
-    async refresh(options) {
-      known = undefined
-      await read(options)
-    },
+    refresh,
   }
+}
+
+/** Somebody's question for all that is there, and the answer. */
+interface Reading {
+  /** Later ones have higher numbers. */
+  readonly number: number
+  readonly signal: AbortSignal | undefined
+  readonly apis: Promise<DiscoveredApis>
 }
 
 async function fetchApis(api: Api, options: CallOptions): Promise<DiscoveredApis> {

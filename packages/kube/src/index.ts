@@ -91,7 +91,7 @@ export {
 export type { IndexValues } from './runtime/object-cache.ts'
 export type { ObjectEvent } from './runtime/object-event.ts'
 export { joinKey, keyOf, type ObjectKey, splitKey } from './runtime/object-key.ts'
-export { versionOf } from './runtime/object-version.ts'
+export { isLaterVersion, versionOf } from './runtime/object-version.ts'
 export {
   again,
   done,

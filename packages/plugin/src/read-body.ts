@@ -54,6 +54,7 @@ function untilAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promi
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
     const settle = () => signal.removeEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     work.then(resolve, reject).finally(settle)
   })

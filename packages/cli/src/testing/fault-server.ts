@@ -8,11 +8,14 @@ export interface FaultServer extends AsyncDisposable {
   readonly client: KubeClient
 }
 
+/** Clients count more slowly than servers when the process stalls, and would send on a connection that was just closed. */
+const keptOpen = { keepAliveTimeout: 600_000 }
+
 /** Starts a server on loopback that answers as it is told. */
 export async function startFaultServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ): Promise<FaultServer> {
-  const server = createServer((request, response) => void answer(request, response))
+  const server = createServer(keptOpen, (request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = await createKubeClient({

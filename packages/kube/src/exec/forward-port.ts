@@ -28,7 +28,8 @@ export async function forwardPort(api: Api, pod: PodRef, options: PortForwardOpt
   })
   server.listen(localPort, '127.0.0.1')
   await listening(server, pod)
-  scope.signal.addEventListener('abort', () => server.close(), { once: true })
+  if (scope.signal.aborted) server.close()
+  else scope.signal.addEventListener('abort', () => server.close(), { once: true })
   return {
     localPort: (server.address() as { port: number }).port,
     async [Symbol.asyncDispose]() {

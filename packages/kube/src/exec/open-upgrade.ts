@@ -71,6 +71,8 @@ function handshake({
   return {
     upgraded: promise,
     onRequestStart(controller) {
+      // Credentials and connections take time: a command that nobody wants any more must not begin.
+      if (signal?.aborted) return controller.abort(signal.reason)
       signal?.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
     },
     onRequestUpgrade(...[, , headers, socket]) {

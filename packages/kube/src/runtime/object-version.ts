@@ -5,5 +5,14 @@ import type { KubeObject } from '../object.ts'
  * 1.35, and etcd's revisions always did. 0 for one that has none.
  */
 export function versionOf({ metadata }: KubeObject): bigint {
-  return /^\d+$/.test(metadata.resourceVersion ?? '') ? BigInt(metadata.resourceVersion ?? '') : 0n
+  return numberOf(metadata.resourceVersion)
+}
+
+/** Whether a version was written after another of its kind. One that cannot be compared is not. */
+export function isLaterVersion(version: string | undefined, other: string | undefined): boolean {
+  return numberOf(other) > 0n && numberOf(version) > numberOf(other)
+}
+
+function numberOf(version: string | undefined): bigint {
+  return /^\d+$/.test(version ?? '') ? BigInt(version ?? '') : 0n
 }

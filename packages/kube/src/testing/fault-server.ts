@@ -23,6 +23,9 @@ export interface FaultServer extends AsyncDisposable {
   connections(): Promise<number>
 }
 
+/** Clients count more slowly than servers when the process stalls, and would send on a connection that was just closed. */
+const keptOpen = { keepAliveTimeout: 600_000 }
+
 /** Starts a server on loopback that answers as it is told. */
 export async function startFaultServer(
   answer: Answer,
@@ -30,7 +33,7 @@ export async function startFaultServer(
 ): Promise<FaultServer> {
   const requests: string[] = []
   const waits: number[] = []
-  const server = createServer((request, response) => {
+  const server = createServer(keptOpen, (request, response) => {
     requests.push(`${request.method} ${request.url}`)
     void answer(request as IncomingMessage & { url: string }, response, requests.length)
   })

@@ -92,10 +92,13 @@ describe('S3 storage with a server that misbehaves', () => {
         response.writeHead(200, { 'content-length': 1000 }).write('x')
     }
     // Long enough for the answer to the question for `.storageconfig` on a busy machine.
-    const storage = await misbehaving(test, answer, 2_000)
-    await assert.rejects(storage.get(id), { code: 'STORAGE_FAILED', retryable: true })
-    await assert.rejects(storage.get(id), { code: 'STORAGE_FAILED', retryable: true })
-    await assert.rejects(storage.put(id, new Uint8Array(10)), { code: 'STORAGE_FAILED', retryable: true })
+    const storage = await misbehaving(test, answer, 5_500)
+    const failed = { code: 'STORAGE_FAILED', retryable: true }
+    await Promise.all([
+      assert.rejects(storage.get(id), failed),
+      assert.rejects(storage.get(id), failed),
+      assert.rejects(storage.put(id, new Uint8Array(10)), failed),
+    ])
   })
 
   it('stops waiting for it when it is cancelled', async test => {

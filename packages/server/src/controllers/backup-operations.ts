@@ -102,6 +102,22 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
   const reasons = new Map<string, string>()
   const deleted = new DeletedObjects<Backup>(({ status }) => isWaiting.has(status?.phase))
 
+  function forget(key: string, backup: Backup | undefined): void {
+    for (const uid of [backup?.metadata.uid, watched.get(key)?.uid]) waiting.forget(uid ?? '')
+    watched.delete(key)
+    reasons.delete(key)
+  }
+
+  /** What is known of a backup; of another one that had its name nothing is remembered. */
+  function watchedOf(key: string, { uid }: Backup['metadata']): Watched {
+    const known = watched.get(key)
+    if (known !== undefined && known.uid === uid) return known
+    waiting.forget(known?.uid ?? '')
+    const fresh = { uid, nextAt: 0, since: clock.now(), movesWereOver: false }
+    watched.set(key, fresh)
+    return fresh
+  }
+
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
     const scope = { ...options, ...context, reasons }
     for (const gone of deleted.of(key)) {
@@ -110,16 +126,10 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
     }
     const backup = backups.get(key)
     if (backup === undefined || !isWaiting.has(backup.status?.phase)) {
-      watched.delete(key)
-      reasons.delete(key)
-      waiting.forget(backup?.metadata.uid ?? '')
+      forget(key, backup)
       return done()
     }
-    const { uid } = backup.metadata
-    const known = watched.get(key)
-    const isKnown = known !== undefined && known.uid === uid
-    const entry = isKnown ? known : { uid, nextAt: 0, since: clock.now(), movesWereOver: false }
-    watched.set(key, entry)
+    const entry = watchedOf(key, backup.metadata)
     const early = entry.nextAt - clock.now()
     const movesAreOver = moves?.areOver(backup) ?? false
     const isUrgent = isCancelRequested(backup) || (movesAreOver && !entry.movesWereOver)
@@ -133,17 +143,20 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
 
   return {
     name: 'backup-operations',
-    sources: [watching({ informer, predicate: noting(deleted) }), ...(moves ? [moves.source] : [])],
+    sources: [watching({ informer, predicate: noting(deleted, backups) }), ...(moves ? [moves.source] : [])],
     reconcile,
     concurrency: CONCURRENCY,
     backoff: { baseMs: everyMs, maxMs: Math.max(everyMs, LONGEST_WAIT_MS), jitter: 0.25 },
   }
 }
 
-/** Lets every event through, and remembers what was deleted. */
-function noting(deleted: DeletedObjects<Backup>): (event: ObjectEvent<Backup>) => boolean {
+/** Lets every event through, and remembers what was deleted: as this server has left it, of which the event may know less. */
+function noting(
+  deleted: DeletedObjects<Backup>,
+  backups: LatestObjects<Backup>,
+): (event: ObjectEvent<Backup>) => boolean {
   return event => {
-    deleted.note(event)
+    deleted.note({ ...event, object: backups.asWritten(event.object) })
     return true
   }
 }

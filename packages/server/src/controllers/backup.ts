@@ -26,12 +26,12 @@ import { type BackupDefaults, type PreparedBackup, prepareBackup } from '../back
 import { PublishError, storingOrNothing } from '../backup/publish-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openPatiently } from '../backup-store/open-location.ts'
-import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
+import { haveSnapshotsDiscarded } from '../csi/discard-snapshots-of.ts'
 import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
 import { CancelWatch } from './cancel-watch.ts'
 import { failInterrupted, leftoversAnnotation, removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
-import { patchInPhase } from './patch-in-phase.ts'
+import { beginObject, patchInPhase } from './patch-in-phase.ts'
 import { patchObject } from './patch-object.ts'
 import { ProgressPatches } from './progress-patches.ts'
 import { recordEvent } from './record-event.ts'
@@ -171,7 +171,7 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
         { error, backup: found.metadata.name, hasLeftovers },
         'a backup was deleted while it ran',
       )
-      await haveSnapshotsDiscarded(found, scope)
+      await discardOfDeleted(found, scope)
       return
     }
     await fail(started ?? prepared.backup, { error, hasLeftovers }, scope)
@@ -324,29 +324,29 @@ async function fail(
       : String(error)
   if (!stopped) scope.log.error({ error, backup: backup.metadata.name }, 'backup failed')
   const completionTimestamp = formatTime(scope.clock.now())
-  const signal = stopped ? AbortSignal.timeout(LAST_WORDS_MS) : scope.signal
-  // A snapshot may have to be waited for; there is to be time for the phase after that.
-  const first = stopped ? AbortSignal.timeout(LAST_WORDS_MS / 2) : scope.signal
   const { client, log } = scope
   const { uid = '', namespace = '' } = backup.metadata
-  await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal })
+  // A snapshot may have to be waited for; there is to be time for the phase after that.
+  const first = lastWords(scope.signal, LAST_WORDS_MS / 2)
+  await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal: first })
   const areDiscarded = await haveSnapshotsDiscarded(backup, { ...scope, signal: first })
   const failed = withLeftovers(backup, hasLeftovers || !areDiscarded)
+  const signal = lastWords(scope.signal, LAST_WORDS_MS / 2)
   await move(failed, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
 }
 
-/** Whether no snapshot of a backup that failed is left. What cannot be deleted now is tried again by who finds its mark. */
-async function haveSnapshotsDiscarded(
-  backup: Backup,
-  { client, clock, log, signal }: Pick<Scope, 'client' | 'clock' | 'log' | 'signal'>,
-): Promise<boolean> {
-  try {
-    await discardSnapshotsOf(backup, { client, clock, log, signal })
-    return true
-  } catch (error) {
-    log.warn({ error, backup: backup.metadata.name }, 'snapshots of a failed backup could not be deleted yet')
-    return false
-  }
+/** What a server that was told to stop has for something that must not be left undone; one that goes on has all the time. */
+function lastWords(signal: AbortSignal, withinMs: number): AbortSignal {
+  return signal.aborted ? AbortSignal.timeout(withinMs) : signal
+}
+
+/** Nobody would find its snapshots later: a stop that comes while one of them is awaited leaves some time for the others. */
+async function discardOfDeleted(backup: Backup, scope: Scope): Promise<void> {
+  const wasStopped = scope.signal.aborted
+  const signal = lastWords(scope.signal, LAST_WORDS_MS)
+  if ((await haveSnapshotsDiscarded(backup, { ...scope, signal })) || wasStopped) return
+  if (!scope.signal.aborted) return
+  await haveSnapshotsDiscarded(backup, { ...scope, signal: AbortSignal.timeout(LAST_WORDS_MS) })
 }
 
 function withLeftovers(backup: Backup, hasLeftovers: boolean): Backup {
@@ -365,18 +365,16 @@ function mayHaveLeftovers(error: unknown): boolean {
  * server. One that is to begin throws a conflict when anything of it has changed.
  */
 async function move(backup: Backup, status: BackupStatus, scope: Scope): Promise<Backup | undefined> {
-  const { labels, annotations, resourceVersion } = backup.metadata
-  const moved = { spec: backup.spec, status: { ...backup.status, ...status } }
-  const { client, backups, signal } = scope
-  const written =
-    status.phase === 'InProgress'
-      ? // One that someone deletes at this moment does not begin.
-        await patchBackup(backup, { metadata: { labels, annotations, resourceVersion }, ...moved }, scope)
-      : await patchInPhase(
-          backup,
-          { kind: BackupKind, body: { metadata: { labels, annotations }, ...moved } },
-          { client, latest: backups, signal },
-        )
+  const { labels, annotations } = backup.metadata
+  const { client, backups: latest, signal } = scope
+  const body = {
+    metadata: { labels, annotations },
+    spec: backup.spec,
+    status: { ...backup.status, ...status },
+  }
+  // One that someone deletes at this moment does not begin.
+  const write = status.phase === 'InProgress' ? beginObject : patchInPhase
+  const written = await write(backup, { kind: BackupKind, body }, { client, latest, signal })
   if (written !== undefined) await tellOfMove(written, status, scope)
   return written
 }

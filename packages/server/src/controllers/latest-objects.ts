@@ -22,6 +22,11 @@ export class LatestObjects<T extends KubeObject> {
     return cached === undefined ? this.#forget(key) : this.#later(key, cached)
   }
 
+  /** An object that the informer tells of, or as this process has written it since. */
+  asWritten(told: T): T {
+    return this.#later(keyOf(told), told)
+  }
+
   list(): T[] {
     return this.#informer.list().map(cached => this.#later(keyOf(cached), cached))
   }

@@ -3,7 +3,7 @@ import { type ObjectPatch, type PatchPorts, patchObject } from './patch-object.t
 
 /** An object that goes from phase to phase. */
 interface Phased extends KubeObject {
-  status?: { phase?: string | undefined } | undefined
+  status?: { phase?: string | undefined; startTimestamp?: string | null | undefined } | undefined
 }
 
 export interface PhasePatch<T extends KubeObject> extends Pick<ObjectPatch<T>, 'kind'> {
@@ -36,6 +36,37 @@ export async function patchInPhase<T extends Phased>(
   }
   // The answer to a first try may have been lost on its way, and the second was late then.
   return now !== undefined && isIn(body.status.phase, now, object) ? now : undefined
+}
+
+/** What an object is told that begins. */
+export interface Beginning<T extends KubeObject> extends Pick<ObjectPatch<T>, 'kind'> {
+  /** Merged into the object. */
+  body: { metadata?: object; spec?: object | undefined; status: NonNullable<Phased['status']> }
+}
+
+/**
+ * Writes to an object that is as it is here, in every respect. Undefined when it is gone. Throws KubeErrors: a conflict when anything of it has
+ * changed, unless that is this very beginning, whose answer was lost on its way.
+ */
+export async function beginObject<T extends Phased>(
+  object: T,
+  { kind, body }: Beginning<T>,
+  ports: PatchPorts<T>,
+): Promise<T | undefined> {
+  const { resourceVersion } = object.metadata
+  const versioned = { ...body, metadata: { ...body.metadata, resourceVersion } }
+  try {
+    return await patchObject(object, { kind, patch: { type: 'merge', body: versioned } }, ports)
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    const now = await readObject(object, kind, ports)
+    const { phase, startTimestamp } = body.status
+    const isOurs =
+      now !== undefined && isIn(phase, now, object) && now.status?.startTimestamp === startTimestamp
+    if (!isOurs) throw error
+    ports.latest.note(now)
+    return now
+  }
 }
 
 function isIn(phase: string | undefined, now: Phased, object: Phased): boolean {

@@ -3,6 +3,7 @@ import {
   formatTime,
   isCancelRequested,
   type Restore,
+  RestoreKind,
   type RestoreStatus,
 } from '@lateen/api'
 import {
@@ -35,6 +36,7 @@ import { leftoversAnnotation } from './fail-interrupted.ts'
 import { failInterruptedRestore, stopLeftovers } from './fail-interrupted-restore.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { moveRestore, patchRestore, tellOfMove } from './move-restore.ts'
+import { beginObject } from './patch-in-phase.ts'
 import { ProgressPatches } from './progress-patches.ts'
 import { awaitsRemoval, keptForFiles, removeRestore } from './remove-restore.ts'
 import { restoresOverlap } from './restores-overlap.ts'
@@ -252,14 +254,10 @@ async function fail(restore: Restore, error: unknown, scope: Scope): Promise<voi
  * it is gone. Throws KubeErrors, among them a conflict when someone changed it since it was looked at.
  */
 async function leaveNew(restore: Restore, status: RestoreStatus, scope: Scope): Promise<Restore | undefined> {
-  const { resourceVersion } = restore.metadata
   const finalizers = status.phase === 'InProgress' && { finalizers: keptForFiles(restore) }
-  const body = {
-    metadata: { resourceVersion, ...finalizers },
-    spec: restore.spec,
-    status: { ...restore.status, ...status },
-  }
-  const written = await patchRestore(restore, { type: 'merge', body }, scope)
+  const body = { metadata: { ...finalizers }, spec: restore.spec, status: { ...restore.status, ...status } }
+  const { client, restores: latest, signal } = scope
+  const written = await beginObject(restore, { kind: RestoreKind, body }, { client, latest, signal })
   if (written !== undefined) await tellOfMove(written, status, scope)
   return written
 }

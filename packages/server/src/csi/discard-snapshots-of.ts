@@ -32,3 +32,17 @@ export async function discardSnapshotsOf(
   log.info({ backup: name, snapshots: snapshots.length }, 'snapshots of a failed backup are deleted')
   await eachAtOnce(snapshots, snapshot => discardSnapshot(snapshot, ports))
 }
+
+/** Whether no snapshot of a backup that failed is left. What cannot be deleted now is tried again by who finds the mark of the backup. */
+export async function haveSnapshotsDiscarded(
+  backup: Pick<Backup, 'metadata'>,
+  { client, clock, log, signal }: DiscardPorts,
+): Promise<boolean> {
+  try {
+    await discardSnapshotsOf(backup, { client, clock, log, signal })
+    return true
+  } catch (error) {
+    log.warn({ error, backup: backup.metadata.name }, 'snapshots of a failed backup could not be deleted yet')
+    return false
+  }
+}

@@ -141,7 +141,7 @@ describe('the aws store, when the endpoint misbehaves', () => {
         if (fault === 'cut') setTimeout(() => response.destroy(), 50)
       })
       // Long enough for the headers on a busy machine: only the body is to be missed.
-      const store = await storeAt(url, {}, fault === 'stalled' ? { idleMs: 3_000 } : {})
+      const store = await storeAt(url, {}, fault === 'stalled' ? { idleMs: 5_500 } : {})
       const stream = await store.getObject({ bucket: 'b', key: 'k' })
       await assert.rejects(buffer(stream), `a ${fault} download passed`)
     }

@@ -37,7 +37,10 @@ objectStoreConformance({
     const path = await mkdtemp(join(tmpdir(), 'lateen-store-'))
     await mkdir(join(path, 'bucket'))
     let links: SignedDownloads | undefined
-    const server = createServer((request, response) => void links?.handle(request, response))
+    const server = createServer(
+      { keepAliveTimeout: 600_000 },
+      (request, response) => void links?.handle(request, response),
+    )
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     links = downloads(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     const store = newStore({ downloads: links })

@@ -337,7 +337,8 @@ async function publish({ incoming, folder, segments }: Publication): Promise<voi
     try {
       const target = await makePath(folder, segments)
       await rename(incoming, target)
-      await syncFolder(dirname(target))
+      // Who has deleted the object since has taken its folder along.
+      await syncFolder(dirname(target)).catch(unlessMissing)
       return
     } catch (error) {
       if (attempt === PUBLISH_ATTEMPTS) throw error
@@ -345,6 +346,10 @@ async function publish({ incoming, folder, segments }: Publication): Promise<voi
       else if (errnoOf(error) !== 'ENOENT') throw error
     }
   }
+}
+
+function unlessMissing(error: unknown): void {
+  if (errnoOf(error) !== 'ENOENT') throw error
 }
 
 /** A folder without objects is not in the way of a key; one with objects is. */

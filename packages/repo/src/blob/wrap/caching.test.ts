@@ -188,7 +188,6 @@ describe('caching', () => {
     const reads = [1, 2, 3].map(n =>
       storage.get(metadataPack, { offset: n, length: n, ...(n === 2 && { signal: stop.signal }) }),
     )
-    await new Promise(resolve => setTimeout(resolve, 20))
     stop.abort()
     await assert.rejects(reads[1] ?? Promise.resolve(), { code: 'CANCELLED' })
     let_go()

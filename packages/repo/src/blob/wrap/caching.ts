@@ -153,6 +153,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
   const { promise: first, resolve, reject } = Promise.withResolvers<T>()
   const stop = () =>
     reject(new RepoError('CANCELLED', { message: 'The read was cancelled', cause: signal.reason }))
+  if (signal.aborted) stop()
   signal.addEventListener('abort', stop, { once: true })
   void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   return first

@@ -30,7 +30,7 @@ async function startLargeApi(
   }
   let most = 0
   let open = 0
-  const server = createServer(({ url = '' }, response) => {
+  const server = createServer({ keepAliveTimeout: 600_000 }, ({ url = '' }, response) => {
     if (url === '/api') response.end(JSON.stringify({ ...found, items: [] }))
     else if (url === '/apis') response.end(JSON.stringify(found))
     else {

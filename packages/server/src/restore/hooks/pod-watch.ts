@@ -1,20 +1,36 @@
-import { isGone, isNotFound, type KubeClient, type KubeObject, type ResourceClient } from '@lateen/kube'
+import {
+  type Clock,
+  isGone,
+  isLaterVersion,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+  patiently,
+  type ResourceClient,
+} from '@lateen/kube'
 import { podType, type WatchedPod } from './next-pod-step.ts'
 
 /** A pod as it was when someone began to wait for it. */
 export type CreatedPod = KubeObject
+
+export interface PodWatchPorts {
+  client: KubeClient
+  clock: Clock
+  log: Logger
+}
 
 /**
  * Tells of pods that somebody waits for. All pods of a namespace share one watch, so that any number of them may be waited for at the
  * same time.
  */
 export class PodWatch implements AsyncDisposable {
-  readonly #client: KubeClient
+  readonly #ports: PodWatchPorts
   readonly #stop = new AbortController()
   readonly #namespaces = new Map<string, NamespaceWatch>()
 
-  constructor(client: KubeClient) {
-    this.#client = client
+  constructor(ports: PodWatchPorts) {
+    this.#ports = ports
   }
 
   /**
@@ -25,7 +41,7 @@ export class PodWatch implements AsyncDisposable {
     const { namespace = '' } = pod.metadata
     let watch = this.#namespaces.get(namespace)
     if (watch === undefined) {
-      watch = new NamespaceWatch(this.#client.resource(podType, namespace), this.#stop.signal)
+      watch = new NamespaceWatch({ ...this.#ports, namespace, signal: this.#stop.signal })
       this.#namespaces.set(namespace, watch)
     }
     const mailbox = watch.register(pod)
@@ -48,19 +64,18 @@ class Mailbox {
   #news: { state: WatchedPod | undefined } | undefined
   #failure: { error: unknown } | undefined
   #wake = Promise.withResolvers<void>()
-  #version: string
+  #version: string | undefined
 
   constructor(pod: CreatedPod) {
     this.uid = pod.metadata.uid
     this.#news = { state: pod }
-    this.#version = pod.metadata.resourceVersion ?? ''
+    this.#version = pod.metadata.resourceVersion
   }
 
-  /** What is older than the last news, because it took longer to come, is none. */
-  put(state: WatchedPod | undefined): void {
-    const version = state?.metadata.resourceVersion ?? ''
-    if (isLater(this.#version, version)) return
-    if (state !== undefined) this.#version = version
+  /** What is older than the last news, because it took longer to come, is none. A pod that is gone may have a version, too. */
+  put(state: WatchedPod | undefined, version = state?.metadata.resourceVersion): void {
+    if (isLaterVersion(this.#version, version)) return
+    this.#version = version ?? this.#version
     this.#news = { state }
     this.#wake.resolve()
   }
@@ -90,16 +105,24 @@ class Mailbox {
   }
 }
 
+interface NamespaceWatchOptions extends PodWatchPorts {
+  namespace: string
+  signal: AbortSignal
+}
+
 class NamespaceWatch {
   readonly #pods: ResourceClient<WatchedPod>
+  /** As the watch itself outlasts an API server that is away. */
+  readonly #patience: Pick<PodWatchPorts, 'clock' | 'log'>
   readonly #signal: AbortSignal
   readonly #mailboxes = new Map<string, Set<Mailbox>>()
   #since: string | undefined
   /** Never rejects. */
   ended: Promise<void> = Promise.resolve()
 
-  constructor(pods: ResourceClient<WatchedPod>, signal: AbortSignal) {
-    this.#pods = pods
+  constructor({ client, clock, log, namespace, signal }: NamespaceWatchOptions) {
+    this.#pods = client.resource(podType, namespace)
+    this.#patience = { clock, log }
     this.#signal = signal
   }
 
@@ -112,7 +135,7 @@ class NamespaceWatch {
     if (this.#since === undefined) {
       this.#since = resourceVersion
       this.ended = this.#run()
-    } else if (!isLater(resourceVersion, this.#since)) void this.#look(name, mailbox)
+    } else if (!isLaterVersion(resourceVersion, this.#since)) void this.#look(name, mailbox)
     return mailbox
   }
 
@@ -126,7 +149,8 @@ class NamespaceWatch {
   /** What became of a pod before the watch began. */
   async #look(name: string, mailbox: Mailbox): Promise<void> {
     try {
-      mailbox.put(await this.#pods.get(name, { signal: this.#signal }))
+      const read = () => this.#pods.get(name, { signal: this.#signal })
+      mailbox.put(await patiently(read, { ...this.#patience, signal: this.#signal }))
     } catch (error) {
       if (isNotFound(error)) mailbox.put(undefined)
       else mailbox.fail(error)
@@ -137,7 +161,7 @@ class NamespaceWatch {
     try {
       for (;;) {
         await this.#watch()
-        await this.#list()
+        await patiently(() => this.#list(), { ...this.#patience, signal: this.#signal })
       }
     } catch (error) {
       for (const mailbox of this.#all()) mailbox.fail(error)
@@ -182,16 +206,11 @@ class NamespaceWatch {
     for (const mailbox of this.#mailboxes.get(name) ?? []) {
       // The end of a pod that had the name before is no news.
       if (isDeleted && mailbox.uid !== undefined && mailbox.uid !== uid) continue
-      mailbox.put(isDeleted ? undefined : pod)
+      mailbox.put(isDeleted ? undefined : pod, pod.metadata.resourceVersion)
     }
   }
 
   *#all(): Iterable<Mailbox> {
     for (const mailboxes of this.#mailboxes.values()) yield* mailboxes
   }
-}
-
-/** Versions of one kind grow; one that cannot be compared counts as earlier. */
-function isLater(version: string, other: string): boolean {
-  return /^\d+$/.test(version) && /^\d+$/.test(other) && BigInt(version) > BigInt(other)
 }

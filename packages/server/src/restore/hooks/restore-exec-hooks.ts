@@ -53,7 +53,7 @@ export class RestoreExecHooks implements AsyncDisposable {
     this.#options = options
     this.#specHooks = specHooksOf(options.restore.spec)
     this.#report = new RestoreReport(options.log)
-    this.#watch = new PodWatch(options.client)
+    this.#watch = new PodWatch(options)
     this.#turns = createTurns(options.mostCommands ?? defaultMostCommands)
     this.#outer = signal
     this.#signal = AbortSignal.any([signal, this.#stop.signal])
