@@ -1,15 +1,10 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { createKubeClient, type KubeClient, type KubeObject, type ResourceType } from '@lateen/kube'
-
-/** Clients count more slowly than servers when the process stalls, and would send on a connection that was just closed. */
-const keptOpen = { keepAliveTimeout: 600_000 }
+import type { KubeObject, ResourceType } from '@lateen/kube'
+import { type LoopbackApi, startLoopbackApi } from './loopback-api.ts'
 
 /** Some objects behind the API that clients know, for moments that no real cluster can be held in: nobody works on them. */
-export interface ObjectServer extends AsyncDisposable {
-  readonly client: KubeClient
+export interface ObjectServer extends LoopbackApi {
   /** Those that are there, by `<plural>/<namespace>/<name>`. */
   readonly objects: Map<string, KubeObject>
   /** `METHOD <plural>/<namespace>/<name>` of every request, without what is not there. */
@@ -44,21 +39,8 @@ export async function startObjectServer({ kinds, before }: ObjectServerOptions):
     response.statusCode = result.code ?? 200
     response.end(JSON.stringify(result))
   }
-  const server = createServer(keptOpen, (request, response) => void answer(request, response)).listen(
-    0,
-    '127.0.0.1',
-  )
-  await once(server, 'listening')
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = await createKubeClient({ config: configOf(address) })
-  return {
-    ...{ client, objects, requests },
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  const api = await startLoopbackApi(answer)
+  return { ...api, objects, requests }
 }
 
 interface Wanted {
@@ -89,7 +71,7 @@ function carryOut(method: string, { path, body, isOne }: Wanted, objects: Map<st
   if (found === undefined) return missing
   if (method === 'DELETE') objects.delete(path)
   if (method !== 'PATCH') return found
-  const { resourceVersion = found.metadata.resourceVersion } = body.metadata ?? {}
+  const { resourceVersion = found.metadata.resourceVersion } = (body as Partial<KubeObject>).metadata ?? {}
   if (resourceVersion !== found.metadata.resourceVersion) return conflict
   const patched = merged(found, body) as KubeObject
   objects.set(path, patched)
@@ -132,12 +114,4 @@ function discoveryOf(kinds: readonly ResourceType<KubeObject>[]): object {
     ],
   }))
   return { kind: 'APIGroupDiscoveryList', items }
-}
-
-function configOf(server: string): Parameters<typeof createKubeClient>[0]['config'] {
-  return {
-    ...{ server, tls: {}, origin: 'a test' },
-    credentials: async () => ({ headers: {} }),
-    invalidate: () => undefined,
-  }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { waitingClock } from '../../../tools/test/waiting-clock.ts'
 import { KubeError, type KubeErrorOptions } from './errors.ts'
 import { silentLogger } from './logger.ts'
 import { patiently } from './patiently.ts'
@@ -8,17 +9,10 @@ const failure = (options: Partial<KubeErrorOptions>) => new KubeError('X', { mes
 
 /** A server that fails until a moment, and a clock that goes when somebody waits. */
 function given(backAtMs: number, error: Error = failure({ retryable: true })) {
-  let now = 0
-  const clock = {
-    now: () => now,
-    async sleep(ms: number, signal?: AbortSignal) {
-      signal?.throwIfAborted()
-      now += ms
-    },
-  }
+  const clock = waitingClock()
   const send = async () => {
-    if (now < backAtMs) throw error
-    return now
+    if (clock.now() < backAtMs) throw error
+    return clock.now()
   }
   return { clock, send, log: silentLogger }
 }

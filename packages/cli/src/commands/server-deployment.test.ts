@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { json } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { isConflict, type KubeClient } from '@lateen/kube'
+import { type LoopbackApi, startLoopbackApi } from '../../../../tools/test/loopback-api.ts'
 import { CliError } from '../cli-error.ts'
-import { type FaultServer, startFaultServer } from '../testing/fault-server.ts'
 import type { CommandCall } from '../tree/command.ts'
 import type { pluginAddFlags } from '../tree/plugin.ts'
 import { run as add } from './plugin-add.ts'
@@ -21,7 +21,7 @@ async function startServer(meanwhile: (pod: ServerPod, patch: number) => ServerP
     metadata: { name: 'velero', namespace: 'n', resourceVersion: `${version}` },
     spec: { template: { spec: pod } },
   })
-  const server = await startFaultServer(async (request, response) => {
+  const server = await startLoopbackApi(async (request, response) => {
     if (request.method === 'GET') {
       response.end(JSON.stringify({ metadata: { resourceVersion: `${version}` }, items: [deployment()] }))
       return
@@ -48,7 +48,7 @@ async function startServer(meanwhile: (pod: ServerPod, patch: number) => ServerP
   }
 }
 
-function callOf(server: FaultServer, image: string): CommandCall<typeof pluginAddFlags> {
+function callOf(server: LoopbackApi, image: string): CommandCall<typeof pluginAddFlags> {
   const connected: KubeClient = { ...server.client, async [Symbol.asyncDispose]() {} }
   return {
     args: [image],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { builtInKind, type ObjectMeta, type Unstructured } from '@lateen/kube'
-import { startFaultServer } from '../testing/fault-server.ts'
+import { startLoopbackApi } from '../../../../tools/test/loopback-api.ts'
 import { applyTo, fieldManager, isSameForUs } from './apply-object.ts'
 
 const revision = 'deployment.kubernetes.io/revision'
@@ -28,7 +28,7 @@ const observed = deployment(
 
 describe('applyTo', () => {
   it('says unchanged when only the controller of a Deployment has written between reading and applying', async () => {
-    await using server = await startFaultServer(({ method }, response) => {
+    await using server = await startLoopbackApi(({ method }, response) => {
       response.end(JSON.stringify(method === 'GET' ? before : observed))
     })
     const stored = server.client.resource(builtInKind<Unstructured>('Deployment'), 'n')

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import type { BackupStorageLocation } from '@lateen/api'
 import { KubeError, silentLogger } from '@lateen/kube'
 import type { ObjectStore } from '@lateen/plugin'
+import { waitingClock } from '../../../../tools/test/waiting-clock.ts'
 import { bucketName, locationConfig, openLocation, openPatiently } from './open-location.ts'
 
 describe('bucketName', () => {
@@ -40,14 +41,8 @@ describe('openPatiently', () => {
     backAtMs: number,
     error = new KubeError('Unreachable', { message: 'away', retryable: true }),
   ) {
-    let now = 0
     let open = 0
-    const clock = {
-      now: () => now,
-      async sleep(ms: number) {
-        now += ms
-      },
-    }
+    const clock = waitingClock()
     const create = () => {
       open += 1
       return {
@@ -60,7 +55,7 @@ describe('openPatiently', () => {
     const ports = {
       objectStores: { names: ['velero.io/aws'], create },
       async readSecretKey() {
-        if (now < backAtMs) throw error
+        if (clock.now() < backAtMs) throw error
         return Buffer.from('of the secret')
       },
       credentialFiles: {

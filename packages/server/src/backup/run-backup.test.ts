@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type KubeClient, KubeError, silentLogger } from '@lateen/kube'
+import { waitingClock } from '../../../../tools/test/waiting-clock.ts'
 import type { BackupPorts } from './backup-request.ts'
 import { runBackup } from './run-backup.ts'
 
@@ -13,15 +14,9 @@ const backup = {
 
 /** An API server that is away until a moment; what comes after the beginning is not reached. */
 function portsFor(backAtMs: number): BackupPorts {
-  let now = 0
-  const clock = {
-    now: () => now,
-    async sleep(ms: number) {
-      now += ms
-    },
-  }
+  const clock = waitingClock()
   const answer = async () => {
-    if (now < backAtMs) throw new KubeError('Unreachable', { message: 'away', retryable: true })
+    if (clock.now() < backAtMs) throw new KubeError('Unreachable', { message: 'away', retryable: true })
     return []
   }
   const client = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startObjectServer } from '../../../../tools/test/object-server.ts'
+import { waitingClock } from '../../../../tools/test/waiting-clock.ts'
 import { discardSnapshot } from './release-snapshot.ts'
 import {
   type DeletionPolicy,
@@ -32,30 +33,23 @@ function contentWith(deletionPolicy: DeletionPolicy): VolumeSnapshotContent {
 
 /** Discards the snapshot at an age, while the snapshot controller does its work when the snapshot is older by `late`. Returns what is left. */
 async function discardedAt(age: number, late = Number.POSITIVE_INFINITY) {
-  let now = created + age
+  const clock = waitingClock(created + age)
   await using server = await startObjectServer({
     kinds: [VolumeSnapshotKind, VolumeSnapshotContentKind],
     before(_request, objects) {
       const isMade = objects.has('volumesnapshotcontents//snapcontent-u')
-      if (now < created + age + late || isMade || !objects.has('volumesnapshots/shop/s')) return
+      if (clock.now() < created + age + late || isMade || !objects.has('volumesnapshots/shop/s')) return
       objects.set('volumesnapshotcontents//snapcontent-u', contentWith('Retain'))
     },
   })
   server.objects.set('volumesnapshots/shop/s', snapshot)
-  const clock = {
-    now: () => now,
-    async sleep(ms: number, signal?: AbortSignal) {
-      signal?.throwIfAborted()
-      now += ms
-    },
-  }
   const { signal } = new AbortController()
   await discardSnapshot(snapshot, { client: server.client, clock, signal })
   assert.equal(server.objects.has('volumesnapshots/shop/s'), false)
   const content = server.objects.get('volumesnapshotcontents//snapcontent-u') as
     | VolumeSnapshotContent
     | undefined
-  return { waited: now > created + age, policy: content?.spec.deletionPolicy }
+  return { waited: clock.now() > created + age, policy: content?.spec.deletionPolicy }
 }
 
 describe('a snapshot that is discarded', () => {

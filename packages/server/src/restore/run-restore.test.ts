@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type Discovery, KubeError, silentLogger } from '@lateen/kube'
+import { waitingClock } from '../../../../tools/test/waiting-clock.ts'
 import { createBlockWorkers } from '../workers/block-workers.ts'
 import { openBackupArchive } from './archive/open-backup-archive.ts'
 import { tarEnd, versionEntry } from './archive/testing/raw-tar.ts'
@@ -32,15 +33,9 @@ const request: RestoreRequest = {
 
 /** An API server that is away until a moment, and a clock that goes when somebody waits. */
 function serverBackAt(backAtMs: number) {
-  let now = 0
-  const clock = {
-    now: () => now,
-    async sleep(ms: number) {
-      now += ms
-    },
-  }
+  const clock = waitingClock()
   const answer = async () => {
-    if (now < backAtMs) throw new KubeError('Unreachable', { message: 'away', retryable: true })
+    if (clock.now() < backAtMs) throw new KubeError('Unreachable', { message: 'away', retryable: true })
     return []
   }
   const discovery = { refresh: answer, all: answer, preferred: answer } as unknown as Discovery

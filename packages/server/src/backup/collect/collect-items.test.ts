@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { createKubeClient, type KubeClient, type KubeError, type Logger } from '@lateen/kube'
+import type { KubeClient, KubeError, Logger } from '@lateen/kube'
+import { startLoopbackApi } from '../../../../../tools/test/loopback-api.ts'
 import { itemKey } from '../../item/item.ts'
 import { resolveScope } from '../scope/resolve-scope.ts'
 import { collectItems } from './collect-items.ts'
@@ -30,7 +29,7 @@ async function startLargeApi(
   }
   let most = 0
   let open = 0
-  const server = createServer({ keepAliveTimeout: 600_000 }, ({ url = '' }, response) => {
+  const server = await startLoopbackApi(({ url }, response) => {
     if (url === '/api') response.end(JSON.stringify({ ...found, items: [] }))
     else if (url === '/apis') response.end(JSON.stringify(found))
     else {
@@ -39,27 +38,7 @@ async function startLargeApi(
       list(/v1\/(\w+)/.exec(url)?.[1] ?? '', response)
     }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = await createKubeClient({
-    config: {
-      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      tls: {},
-      origin: 'a test',
-      credentials: async () => ({ headers: {} }),
-      invalidate: () => undefined,
-    },
-    retry: { attempts: 1 },
-  })
-  return {
-    client,
-    mostAtOnce: () => most,
-    async [Symbol.asyncDispose]() {
-      await client[Symbol.asyncDispose]()
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return { ...server, mostAtOnce: () => most }
 }
 
 const listOf = (...names: string[]) =>

@@ -1,21 +1,22 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createKubeClient, type KubeClient } from '@lateen/kube'
+import { createKubeClient, type KubeClient, type KubeClientOptions } from '@lateen/kube'
 
 /** An API server that shows what a real one cannot be brought to show, and a client for it. */
-export interface FaultServer extends AsyncDisposable {
+export interface LoopbackApi extends AsyncDisposable {
   readonly client: KubeClient
 }
 
-/** Clients count more slowly than servers when the process stalls, and would send on a connection that was just closed. */
-const keptOpen = { keepAliveTimeout: 600_000 }
-
-/** Starts a server on loopback that answers as it is told. */
-export async function startFaultServer(
-  answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
-): Promise<FaultServer> {
-  const server = createServer(keptOpen, (request, response) => void answer(request, response))
+/** Starts a server on loopback that answers as it is told. Its client asks once, unless it is told otherwise. */
+export async function startLoopbackApi(
+  answer: (request: IncomingMessage & { url: string }, response: ServerResponse) => void | Promise<void>,
+  options: Partial<KubeClientOptions> = {},
+): Promise<LoopbackApi> {
+  // A client counts more slowly than a server when the process stalls, and would send on a connection that was just closed.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
+    void answer(request as IncomingMessage & { url: string }, response)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = await createKubeClient({
@@ -27,6 +28,7 @@ export async function startFaultServer(
       invalidate: () => undefined,
     },
     retry: { attempts: 1 },
+    ...options,
   })
   return {
     client,
