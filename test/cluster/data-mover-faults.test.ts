@@ -6,7 +6,7 @@ import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type CsiMovesScene, openCsiMovesScene } from './csi-moves-scene.ts'
 import { type CsiPod, createCsiPod, csiPod, csiScene } from './csi-scene.ts'
 import { createAll, type Sort } from './fs-moves-scene.ts'
-import { nodeAgentCommand, sent, signalProcess } from './pod-processes.ts'
+import { nodeAgentCommand, sent, signalProcess, whileAgentStands } from './pod-processes.ts'
 
 const given = await givenCluster({ node: true, s3: true, csi: true })
 const namespace = 'mover-faults'
@@ -83,13 +83,10 @@ describe('data movers that something is wrong with', { skip: given.skip, concurr
       new Set(pods).isSubsetOf(new Set(await scene.moverPods())),
     )
     // Movers wait until they are told to begin, which nobody does while the node agent stands still.
-    const agent = await stopAgent()
-    try {
+    await whileAgentStands({ cluster: given.cluster, namespace }, async () => {
       await bringCredentials()
       await moves.both(({ signal }) => Promise.all(moving.map(name => signal(name, 'SIGSTOP'))))
-    } finally {
-      sent(agent, 'SIGCONT')
-    }
+    })
     await moves.both(({ prefix, record }) =>
       Promise.all(moving.map(name => record.reaches(`${prefix}-${name}`, 'InProgress'))),
     )

@@ -8,7 +8,7 @@ import { builtInKind, type KubeObject, type ResourceType } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilSeen } from '../../tools/cluster/wait-until.ts'
 import { type CsiPod, createCsiPod, csiScene } from './csi-scene.ts'
-import { nodeAgentCommand, sent, signalProcess } from './pod-processes.ts'
+import { whileAgentStands } from './pod-processes.ts'
 
 const given = await givenCluster({ node: true, s3: true, csi: true })
 const namespace = 'data-upload'
@@ -215,16 +215,9 @@ describe('the contents of snapshots', { skip: given.skip, concurrency: false }, 
     await untilSeen('a DataUpload that somebody took', async () =>
       (await scene.dataUploads('unwanted')).some(({ status }) => status?.acceptedByNode),
     )
-    // Nobody brings a move to its end while the node agent stands still.
-    const agent = await signalProcess(
-      { cluster: given.cluster, namespace, command: nodeAgentCommand },
-      'SIGSTOP',
+    await whileAgentStands({ cluster: given.cluster, namespace }, () =>
+      scene.succeed('backup', 'cancel', 'unwanted', '--confirm'),
     )
-    try {
-      await scene.succeed('backup', 'cancel', 'unwanted', '--confirm')
-    } finally {
-      sent(agent, 'SIGCONT')
-    }
     await scene.nothingIsLeft()
     const phases = (await scene.dataUploads('unwanted')).map(({ status }) => status?.phase)
     assert.ok(

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { createFilesPod, type FilesPod, fsScene } from './fs-scene.ts'
-import { nodeAgentCommand, sent, signalProcess } from './pod-processes.ts'
+import { whileAgentStands } from './pod-processes.ts'
 
 const given = await givenCluster({ node: true, s3: true })
 const shop = 'fs-backup-shop'
@@ -91,16 +91,9 @@ describe('the files in the volumes of a pod', { skip: given.skip, concurrency: f
     await pod.run('dd if=/dev/urandom of=/data/more bs=1M count=128 2>/dev/null')
     await scene.succeed(...create('cancelled'))
     await takenUp('cancelled')
-    // Nobody brings a move to its end while the node agent stands still.
-    const agent = await signalProcess(
-      { cluster: given.cluster, namespace: scene.namespace, command: nodeAgentCommand },
-      'SIGSTOP',
+    await whileAgentStands({ cluster: given.cluster, namespace: scene.namespace }, () =>
+      scene.succeed('backup', 'cancel', 'cancelled', '--confirm'),
     )
-    try {
-      await scene.succeed('backup', 'cancel', 'cancelled', '--confirm')
-    } finally {
-      sent(agent, 'SIGCONT')
-    }
     await scene.settled()
   })
 

@@ -67,6 +67,19 @@ export async function signalProcess(which: PodProcesses, signal: NodeJS.Signals)
   )
 }
 
+/** Does something while the node agent stands still: nobody begins a move or brings one to its end. */
+export async function whileAgentStands<T>(
+  where: Pick<PodProcesses, 'cluster' | 'namespace'>,
+  act: () => Promise<T>,
+): Promise<T> {
+  const pid = await signalProcess({ ...where, command: nodeAgentCommand }, 'SIGSTOP')
+  try {
+    return await act()
+  } finally {
+    sent(pid, 'SIGCONT')
+  }
+}
+
 /** Sends a signal; false when the process is gone. */
 export function sent(pid: number, signal: NodeJS.Signals): boolean {
   try {
