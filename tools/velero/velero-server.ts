@@ -86,6 +86,8 @@ async function spawnServer(
     VELERO_NAMESPACE: namespace,
     VELERO_SCRATCH_DIR: at('tmp'),
     AWS_SHARED_CREDENTIALS_FILE: at('credentials'),
+    // It ends with its cluster, and its plugins with it, where whoever started it was killed: they hold the lock.
+    LATEEN_CLUSTER: path.dirname(cluster.kubeconfigPath),
     ...more,
   }
   // A group of its own, so that its plugins end with it.

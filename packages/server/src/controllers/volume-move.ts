@@ -21,16 +21,18 @@ import {
   type Outcome,
   type ReconcileContext,
   type Source,
+  unlessNotFound,
   watching,
 } from '@lateen/kube'
 import { DataPathError } from '../data-path/data-path-error.ts'
 import { decideMove, type MoveStep } from '../data-path/decide-move.ts'
 import { removeMover } from '../data-path/expose-volume.ts'
 import { takeOverLog } from '../data-path/mover-log.ts'
-import { failureWords, parseProgressWords } from '../data-path/mover-message.ts'
+import { failureWords } from '../data-path/mover-message.ts'
 import type { MoverEvent } from '../data-path/mover-reports.ts'
 import { resultOf, withResult } from '../data-path/mover-result.ts'
 import { type MoverState, moverState, type Pod } from '../data-path/mover-state.ts'
+import { followProgress } from './follow-progress.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { moveFailure } from './move-failure.ts'
 import type { MoveSlots } from './move-slots.ts'
@@ -177,7 +179,7 @@ async function act<T extends VolumeMove>(step: MoveStep, object: T, scope: Scope
       await start(object, now, scope)
       return done()
     case 'follow':
-      await follow(object, scope)
+      await followProgress(object, { ...scope, kind: scope.sort.kind })
       return again({ afterMs: LOOK_AGAIN_MS })
     case 'canceling':
       await move(object, { phase: 'Canceling' }, scope)
@@ -254,7 +256,7 @@ async function expose<T extends VolumeMove>(object: T, scope: Scope<T>): Promise
     if (error instanceof KubeError && error.retryable) throw error
     const message = failureWords(error)
     log.warn({ err: error }, 'a volume cannot be exposed')
-    await end(object, { phase: 'Failed', message: `error to expose: ${message}` }, scope)
+    await failUnlessCancelled(object, `error to expose: ${message}`, scope)
     return again({ afterMs: 0 })
   }
 }
@@ -268,9 +270,21 @@ async function isForNothing<T extends VolumeMove>(object: T, scope: Scope<T>): P
     return false
   } catch (error) {
     if (!(error instanceof DataPathError)) throw error
-    await end(object, { phase: 'Failed', message: error.message }, scope)
+    await failUnlessCancelled(object, error.message, scope)
     return true
   }
+}
+
+/** Whoever cancels a move takes away what it is prepared from, and that may be missed before the wish is heard. */
+async function failUnlessCancelled<T extends VolumeMove>(
+  object: T,
+  message: string,
+  scope: Scope<T>,
+): Promise<void> {
+  const { client, sort, signal } = scope
+  const { name = '', namespace } = object.metadata
+  const now = await client.resource(sort.kind, namespace).get(name, { signal }).catch(unlessNotFound)
+  await end(object, now?.spec.cancel ? { phase: 'Canceled' } : { phase: 'Failed', message }, scope)
 }
 
 async function complete<T extends VolumeMove>(
@@ -351,23 +365,6 @@ async function move<T extends VolumeMove>(
   )
   if (written !== undefined) log.info({ phase: status.phase }, 'volume data: a phase is reached')
   return written !== undefined
-}
-
-async function follow<T extends VolumeMove>(object: T, scope: Scope<T>): Promise<void> {
-  const { client, events, sort, objects, signal } = scope
-  const { name } = object.metadata
-  const latest = events
-    .list()
-    .filter(({ involvedObject: about }) => about.kind === sort.kind.kind && about.name === name)
-    .map(({ message }) => parseProgressWords(message))
-    .filter(words => words !== undefined)
-    .sort((a, b) => a.doneBytes - b.doneBytes)
-    .at(-1)
-  const { bytesDone = 0, totalBytes = 0 } = object.status?.progress ?? {}
-  if (latest === undefined || (latest.doneBytes === bytesDone && latest.totalBytes === totalBytes)) return
-  const progress = { bytesDone: latest.doneBytes, totalBytes: latest.totalBytes }
-  const patch = { type: 'merge', body: { status: { progress } } } as const
-  await patchObject<T>(object, { kind: sort.kind, patch }, { client, latest: objects, signal })
 }
 
 async function cleanUp<T extends VolumeMove>(object: T, scope: Scope<T>): Promise<Outcome> {
