@@ -4,14 +4,16 @@
  *     node tools/test/run.ts [--unit] [--only <part of a path>]... [--concurrency N] [--timeout MINUTES] [--root FOLDER]
  *
  * A full run starts one cluster for all test files and stops it afterwards without a word, so that the summary of
- * `node --test` is the last thing printed. The exit code is that of `node --test`.
+ * `node --test` is the last thing printed. The exit code is that of `node --test`. In a run of everything a file that failed may
+ * be looked at twice: `second-look.ts`.
  */
-import { spawn } from 'node:child_process'
-import os from 'node:os'
+import { randomInt } from 'node:crypto'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { findTests, needsRealThings } from './find-tests.ts'
-import { type SharedCluster, startIfNeeded } from './shared-cluster.ts'
+import { type RunOptions, type RunResult, runFiles } from './run-files.ts'
+import { decideSecondLook, tellFailures } from './second-look.ts'
+import { startIfNeeded } from './shared-cluster.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -37,25 +39,33 @@ async function main(): Promise<number> {
     process.on(signal, () => interrupted.abort(signal))
   }
   await using cluster = await startIfNeeded(files.some(needsRealThings), interrupted.signal)
-  return interrupted.signal.aborted ? 130 : await runTests(files, cluster, interrupted.signal)
+  if (interrupted.signal.aborted) return 130
+  const options: RunOptions = {
+    root,
+    // Drawn here, so that a second look has the same seeds as the first.
+    env: { LATEEN_RUN_SEED: `${randomInt(2 ** 31)}`, ...process.env, ...cluster.env },
+    concurrency: Number(flags.concurrency),
+    timeoutMinutes: Number(flags.timeout),
+    interrupted: interrupted.signal,
+  }
+  const first = await runFiles(files, options)
+  const everything = flags.only.length === 0
+  if (first.exitCode === 0 || !everything || interrupted.signal.aborted) return first.exitCode
+  return await lookAgain(first, options)
 }
 
-function runTests(files: string[], cluster: SharedCluster, interrupted: AbortSignal): Promise<number> {
-  const args = [
-    '--test',
-    `--import=${path.join(import.meta.dirname, 'end-with-tests.ts')}`,
-    '--test-reporter=spec',
-    `--test-concurrency=${flags.concurrency}`,
-    `--test-timeout=${Number(flags.timeout) * 60_000}`,
-    ...files,
-  ]
-  const env = { ...process.env, ...cluster.env }
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
-  interrupted.addEventListener('abort', () => child.kill(interrupted.reason as NodeJS.Signals))
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code, signal) =>
-      resolve(code ?? 128 + (signal === null ? 0 : os.constants.signals[signal])),
-    )
-  })
+async function lookAgain({ exitCode, failed }: RunResult, options: RunOptions): Promise<number> {
+  const decided = decideSecondLook(failed)
+  if ('refused' in decided) {
+    console.log(`\nNo second look: ${decided.refused}.`)
+    return exitCode
+  }
+  const told = tellFailures(failed, decided.files)
+  console.log(`\nFailed, and run once more, alone and with the same seeds:\n${told}`)
+  const second = await runFiles(decided.files, { ...options, concurrency: 1 })
+  if (second.exitCode !== 0) return second.exitCode
+  console.log(
+    `\nUNSTEADY: failed beside others, passed alone. A defect of the test or of what it tests:\n${told}`,
+  )
+  return 0
 }

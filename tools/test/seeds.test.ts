@@ -24,6 +24,15 @@ describe('rotatingSeeds', () => {
     assert.deepEqual(rotatingSeeds(consecutive, { env: {}, randomInt: drawing(5) }), [5, 6, 7])
   })
 
+  it('draws the same seeds in a second look at a run, others for another plan or run', () => {
+    const drawn = (name: string, run: string) =>
+      rotatingSeeds({ ...plan, name }, { env: { LATEEN_RUN_SEED: run }, randomInt: drawing() })
+    assert.deepEqual(drawn('a plan', '7'), drawn('a plan', '7'))
+    assert.notDeepEqual(drawn('a plan', '7'), drawn('another', '7'))
+    assert.notDeepEqual(drawn('a plan', '7'), drawn('a plan', '8'))
+    assert.equal(new Set(drawn('a plan', '7')).size, 3)
+  })
+
   it('runs exactly the seeds of LATEEN_SEED, soaking or not', () => {
     const env = { LATEEN_SEED: '7,0', LATEEN_SOAK: '1' }
     assert.deepEqual(rotatingSeeds(plan, { env, randomInt: drawing() }), [7, 0])

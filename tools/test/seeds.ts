@@ -15,12 +15,14 @@
  * | variable | meaning |
  * |---|---|
  * | `LATEEN_SEED=7` or `LATEEN_SEED=7,8` | exactly these seeds |
+ * | `LATEEN_RUN_SEED=9` | those that this number draws, for each plan its own; the runner sets it |
  * | `LATEEN_SOAK=1` | many seeds: `soakCount`, default 100 |
  * | `LATEEN_SOAK_SEEDS=500` | that many instead, when soaking |
  * | `LATEEN_SOAK_FROM=1000` | the first of them; random when absent |
  */
-import { randomInt } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import { seededRandom } from './seeded-random.ts'
 
 export { type SeededRandom, seededRandom } from './seeded-random.ts'
 
@@ -56,18 +58,24 @@ export function rotatingSeeds(
   } = source.env
   if (exactly) return exactly.split(',').map(seed => wholeNumber(plan, 'LATEEN_SEED', seed))
   const soaking = soak === '1'
-  if (!soaking && !plan.consecutive) return distinct(plan.count, () => source.randomInt(seedSpace))
+  const draw = drawing(plan, source)
+  if (!soaking && !plan.consecutive) return distinct(plan.count, draw)
   const count = soaking ? soakCount(plan, many) : plan.count
-  const from =
-    soaking && first !== undefined
-      ? wholeNumber(plan, 'LATEEN_SOAK_FROM', first)
-      : source.randomInt(seedSpace)
+  const from = soaking && first !== undefined ? wholeNumber(plan, 'LATEEN_SOAK_FROM', first) : draw()
   return Array.from({ length: count }, (_, index) => (from + index) % seedSpace)
 }
 
 /** Prints, beside the test's result, how to run it again with the same seed. */
 export function announceSeed(test: Pick<TestContext, 'diagnostic' | 'name'>, seed: number): void {
   test.diagnostic(`again with LATEEN_SEED=${seed}: ${test.name}`)
+}
+
+function drawing(plan: SeedPlan, { env, randomInt }: SeedSource): () => number {
+  const { LATEEN_RUN_SEED: runSeed } = env
+  if (runSeed === undefined) return () => randomInt(seedSpace)
+  const run = wholeNumber(plan, 'LATEEN_RUN_SEED', runSeed)
+  const random = seededRandom(createHash('sha256').update(`${run} ${plan.name}`).digest().readUInt32BE())
+  return () => random.integer(0, seedSpace)
 }
 
 function soakCount(plan: SeedPlan, many: string | undefined): number {
