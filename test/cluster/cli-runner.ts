@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after } from 'node:test'
 import { untilSeen } from '../../tools/cluster/wait-until.ts'
+import { compiledSources } from '../../tools/test/compiled-sources.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 
@@ -30,7 +31,14 @@ export async function lateenFor(kubeconfig: string): Promise<Lateen> {
   return (args, { stdin = '', env = {} } = {}) =>
     ended(process.execPath, [launcher, ...args], {
       stdin,
-      env: { PATH: process.env.PATH ?? '', TZ: 'UTC', HOME: home, KUBECONFIG: kubeconfig, ...env },
+      env: {
+        PATH: process.env.PATH ?? '',
+        TZ: 'UTC',
+        HOME: home,
+        KUBECONFIG: kubeconfig,
+        ...compiledSources,
+        ...env,
+      },
     })
 }
 

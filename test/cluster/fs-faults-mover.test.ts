@@ -267,7 +267,7 @@ describe('file system backups whose movers meet with faults', {
     await restartAgent()
     await faults.backUp({ name: 'little-memory', pod, volume: 'large' })
     t.diagnostic(
-      (await failsWith('little-memory', /OOMKilled.*podResources\.memoryLimit/)).status?.message ?? '',
+      (await failsWith('little-memory', /exit code 137.*podResources\.memoryLimit/)).status?.message ?? '',
     )
     await faults.configureAgents(usual)
     await restartAgent()

@@ -8,6 +8,7 @@ import { after } from 'node:test'
 import { tool } from '../../tools/binaries/tool.ts'
 import { ToolError } from '../../tools/binaries/tool-error.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
+import { compiledSources } from '../../tools/test/compiled-sources.ts'
 import { freePort } from '../../tools/test/free-port.ts'
 import { type Ended, ended, type Started, started } from '../cluster/cli-runner.ts'
 
@@ -46,6 +47,7 @@ export async function bothPrograms(given: Given): Promise<BothPrograms> {
     HOME: folder,
     TZ: 'UTC',
     KUBECONFIG: given.cluster.kubeconfigPath,
+    ...compiledSources,
     ...more,
   })
   const commandOf = (program: Program, args: readonly string[]): [string, string[]] =>

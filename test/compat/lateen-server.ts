@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { compiledSources } from '../../tools/test/compiled-sources.ts'
 
 const program = path.resolve(import.meta.dirname, '../../packages/cli/bin/lateen.js')
 
@@ -30,7 +31,7 @@ export async function startLateenServer(options: LateenServerOptions): Promise<L
   const log: LateenServer['log'][number][] = []
   const usual = ['--namespace', namespace, '--metrics-address=127.0.0.1:0', '--log-format=json']
   const child = spawn(process.execPath, [program, 'server', ...usual, ...flags], {
-    env: { PATH: process.env.PATH ?? '', HOME: home, KUBECONFIG: kubeconfig, ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: home, KUBECONFIG: kubeconfig, ...compiledSources, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exited = once(child, 'close')

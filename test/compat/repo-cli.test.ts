@@ -14,6 +14,7 @@ import { seal, unseal } from '../../packages/repo/src/format/sealed-block.ts'
 import { systemClock } from '../../packages/repo/src/index.ts'
 import { kopiaRepoService, ObjectBackupMode } from '../../packages/repo/src/unified/index.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { compiledSources } from '../../tools/test/compiled-sources.ts'
 import { type Ended, ended } from '../cluster/cli-runner.ts'
 import { type KopiaStorage, kopiaRepository, kopiaSkip } from './kopia.ts'
 
@@ -33,7 +34,7 @@ after(() => rm(root, { recursive: true, force: true }))
 type LateenRepo = (...words: string[]) => Promise<Ended>
 
 function lateenRepo(url: string, env: Record<string, string> = {}): LateenRepo {
-  const all = { PATH: process.env.PATH ?? '', HOME: root, ...env }
+  const all = { PATH: process.env.PATH ?? '', HOME: root, ...compiledSources, ...env }
   const flags = ['--repo', url, '--password-file', path.join(root, 'password')]
   return (...words) => ended(process.execPath, [launcher, ...words, ...flags], { stdin: '', env: all })
 }

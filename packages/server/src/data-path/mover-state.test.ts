@@ -27,6 +27,12 @@ describe('moverState', () => {
       containerStatuses: [{ name: 'm', state: { terminated: killed } }],
     })
     assert.match(words, /^OOMKilled \(exit code 137\).*podResources\.memoryLimit/)
+    const withoutNews = { exitCode: 137, reason: 'Error' }
+    const guess = lastWords({
+      phase: 'Failed',
+      containerStatuses: [{ name: 'm', state: { terminated: withoutNews } }],
+    })
+    assert.match(guess, /^Error \(exit code 137\)\. It was killed.*podResources\.memoryLimit/)
     const evicted = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
     assert.match(lastWords(evicted), /^Evicted: The node was low on resource: memory\. .*podResources/)
     const rejected = { phase: 'Failed', reason: 'OutOfcpu', message: 'Pod was rejected' }

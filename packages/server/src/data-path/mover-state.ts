@@ -73,7 +73,9 @@ function lastWordsOf({ status }: Pod): string {
   const { reason = status?.reason, exitCode } = terminated ?? {}
   if (reason === undefined) return status?.message ?? 'it ended without a word'
   const shown = exitCode === undefined ? reason : `${reason} (exit code ${exitCode})`
-  return withRemedy(reason, { reason: shown, message: status?.message })
+  // Where the news of the kernel's killing comes after that of the end, containerd tells no better reason than this.
+  const killed = reason === 'Error' && exitCode === 137
+  return withRemedy(killed ? 'Killed' : reason, { reason: shown, message: status?.message })
 }
 
 const inTheConfigMap = "in the node agent's ConfigMap"
@@ -81,6 +83,7 @@ const inTheConfigMap = "in the node agent's ConfigMap"
 /** What can be done where a mover could not say it, by the reason that Kubernetes gives. */
 const remedies: Readonly<Record<string, string>> = {
   OOMKilled: `It needed more memory than it may have: raise podResources.memoryLimit ${inTheConfigMap}`,
+  Killed: `It was killed; where nobody did it, it needed more memory than it may have: raise podResources.memoryLimit ${inTheConfigMap}`,
   Evicted: `Free the node of what it is short of, or ask for it with podResources ${inTheConfigMap}`,
   OutOfcpu: `Ask for less with podResources.cpuRequest ${inTheConfigMap}`,
   OutOfmemory: `Ask for less with podResources.memoryRequest ${inTheConfigMap}`,

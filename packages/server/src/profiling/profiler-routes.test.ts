@@ -24,7 +24,7 @@ describe('profiles of the process', { concurrency: false }, () => {
 
   it('hold what was computed meanwhile', async () => {
     let ended = false
-    const profiling = get('/debug/cpu?seconds=2').finally(() => {
+    const profiling = get('/debug/cpu?seconds=5').finally(() => {
       ended = true
     })
     // Of what was compiled into something else before, a profile does not know the name.
