@@ -59,6 +59,7 @@ export interface OperationsScene extends AsyncDisposable {
   /** Makes the plugin forget an operation. */
   lose(operation: string): Promise<void>
   note(file: string): Promise<string>
+  /** By their ids: the two may begin in either order. */
   operations(name: string): Promise<StoredOperation[]>
   /** Keys of the journals in the bucket. */
   journal(): Promise<string[]>
@@ -143,7 +144,8 @@ export async function openOperationsScene(
     note: file => readFile(at(file), 'utf8'),
     async operations(restore) {
       const key = `restores/${restore}/restore-${restore}-itemoperations.json.gz`
-      return JSON.parse(gunzipSync(await scene.bucket.read(key)).toString())
+      const stored: StoredOperation[] = JSON.parse(gunzipSync(await scene.bucket.read(key)).toString())
+      return stored.toSorted((a, b) => (a.spec.operationID < b.spec.operationID ? -1 : 1))
     },
     journal: async () => (await scene.bucket.keys()).filter(key => key.includes('lateen-operations')),
     async [Symbol.asyncDispose]() {

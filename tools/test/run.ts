@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({
   options: {
     unit: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
-    concurrency: { type: 'string', default: '2' },
+    concurrency: { type: 'string', default: '3' },
     timeout: { type: 'string', default: '15' },
     root: { type: 'string', default: path.join(import.meta.dirname, '..', '..') },
   },
