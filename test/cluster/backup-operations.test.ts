@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { Backup, BackupPhase } from '@lateen/api'
+import type { ServerOptions } from '@lateen/server'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
@@ -36,8 +37,11 @@ describe('a backup with operations of a plugin', { skip: given.skip, concurrency
     if (places.length > 0) await given.cluster.kubectl(['delete', 'namespace', ...places, '--wait=false'])
   })
 
-  const start = () =>
-    scene.start({ pluginFolder: folder.plugins, itemOperationSyncFrequency: 300, concurrentBackups: 2 })
+  const start = (options: Partial<ServerOptions> = {}) =>
+    scene.start({
+      ...{ pluginFolder: folder.plugins, itemOperationSyncFrequency: 300, concurrentBackups: 2 },
+      ...options,
+    })
 
   /** Begins a backup of some ConfigMaps in a namespace of their own. */
   async function begin(name: string, items: readonly CopiedItem[], spec: object = {}): Promise<string> {
@@ -112,6 +116,29 @@ describe('a backup with operations of a plugin', { skip: given.skip, concurrency
       'v1/Secret'?: string[]
     }
     assert.ok(list['v1/Secret']?.includes(`${namespace}/with-slow`))
+  })
+
+  it('ends, and is restored, while another one holds every worker', async () => {
+    await server.stop()
+    server = await start({ itemBlockWorkerCount: 1 })
+    const namespace = await begin('ready', [{ name: 'ready' }])
+    await waiting('ready')
+    await begin('holding', [{ name: 'held', behaviour: 'hold' }])
+    await folder.held('holding', 'held')
+    await folder.completeAll('ready')
+    assert.equal((await scene.backups.ended('ready')).status?.phase, 'Completed')
+    const restored = `${namespace}-again`
+    places.push(restored)
+    const { status } = await scene.restores.run('ready', {
+      backupName: 'ready',
+      namespaceMapping: { [namespace]: restored },
+    })
+    assert.equal(status?.phase, 'Completed')
+    assert.equal((await scene.backups.get('holding')).status?.phase, 'InProgress')
+    await folder.letGo('holding')
+    assert.equal((await scene.backups.ended('holding')).status?.phase, 'Completed')
+    await server.stop()
+    server = await start()
   })
 
   it('has partly failed with the first one that fails, and goes on waiting for the others', async () => {

@@ -77,7 +77,7 @@ const effectiveFlags = {
   'item-block-worker-count': {
     type: 'integer',
     default: '8',
-    help: 'Blocks of items that are worked on at the same time, by all backups together.',
+    help: 'Blocks of items that are worked on at the same time, by all backups together; as many finish backups, and as many restore.',
   },
   'item-operation-sync-frequency': {
     type: 'duration',

@@ -56,6 +56,8 @@ export interface BackupWiring {
 /** The workers and scratch of a server's backups. Disposing waits for the work under way. */
 export interface BackupEngine extends AsyncDisposable {
   readonly perform: PerformPorts
+  /** For what waits for its last work: with workers of its own, as restores have. */
+  readonly finish: PerformPorts
   readonly performRestore: PerformRestorePorts
 }
 
@@ -68,10 +70,17 @@ export interface EngineWiring extends Pick<BackupWiring, 'client' | 'clock' | 'l
 }
 
 /** Makes scratch and starts the workers, which all backups share. Throws what the file system throws. */
-export async function createBackupEngine(
-  { client, gatedClient = client, clock, log, options, plugins, openSnapshotters }: EngineWiring,
-  workers: BlockWorkers = createBlockWorkers({ count: options.itemBlockWorkerCount }),
-): Promise<BackupEngine> {
+export async function createBackupEngine({
+  client,
+  gatedClient = client,
+  clock,
+  log,
+  options,
+  plugins,
+  openSnapshotters,
+}: EngineWiring): Promise<BackupEngine> {
+  // Volumes, hooks and plugins may hold every worker of the backups for hours: restores and the ends of other backups do not wait for that.
+  const [workers, finishing, restoring] = poolsOf(options)
   const scratch = await createServerScratch({
     parent: options.scratchFolder ?? path.join(tmpdir(), 'lateen-scratch'),
     pid: process.pid,
@@ -104,8 +113,9 @@ export async function createBackupEngine(
   }
   const performRestore: PerformRestorePorts = {
     ...perform,
+    workers: restoring,
     gatedClient,
-    gate: new RequestGate({ clock, most: workers.count }),
+    gate: new RequestGate({ clock, most: restoring.count }),
     volumes: {
       ...noVolumeRestore,
       csi: features.has(csiFeature) ? { available: true } : { unavailable: 'CSI snapshots are switched off' },
@@ -120,12 +130,19 @@ export async function createBackupEngine(
   }
   return {
     perform,
+    finish: { ...perform, workers: finishing },
     performRestore,
     async [Symbol.asyncDispose]() {
-      await workers[Symbol.asyncDispose]()
+      await Promise.all([workers, finishing, restoring].map(pool => pool[Symbol.asyncDispose]()))
       await scratch[Symbol.asyncDispose]()
     },
   }
+}
+
+function poolsOf({
+  itemBlockWorkerCount: count,
+}: Pick<ServerOptions, 'itemBlockWorkerCount'>): [BlockWorkers, BlockWorkers, BlockWorkers] {
+  return [createBlockWorkers({ count }), createBlockWorkers({ count }), createBlockWorkers({ count })]
 }
 
 function podVolumeRestores(options: PodVolumeRestoresOptions): PodVolumeRestores {
@@ -166,7 +183,7 @@ export function backupControllers(wiring: BackupWiring, engine: BackupEngine): C
         moves: endedMoves(manager.informer(DataUploadKind, { namespace })),
       }),
       backupFinalizerController({
-        ...{ ...shared, perform: engine.perform },
+        ...{ ...shared, perform: engine.finish },
         resourceTimeoutMs: options.backupDefaults.resourceTimeout,
       }),
     ].map(controller => keepingBusy(controller, busy)),
