@@ -182,6 +182,14 @@ describe('lateen doctor', { skip: given.skip, concurrency: false }, () => {
       spec: { backupName: 'gone' },
       status: { phase: 'Finalizing', startTimestamp },
     })
+    await apply('DataUpload', 'still', {
+      apiVersion: 'velero.io/v2alpha1',
+      spec: {
+        ...{ snapshotType: 'CSI', sourcePVC: 'claim', sourceNamespace: scene.data },
+        ...{ backupStorageLocation: 'default', operationTimeout: '10m0s' },
+      },
+      status: { phase: 'InProgress', startTimestamp },
+    })
     server = await scene.start(idle)
     const found = await findings()
     assert.deepEqual(
@@ -192,6 +200,7 @@ describe('lateen doctor', { skip: given.skip, concurrency: false }, () => {
         'Restore orphan: lateen restore cancel orphan --confirm',
         'Restore orphan: lateen restore delete orphan --confirm',
         `Backup elsewhere: kubectl delete backups.velero.io elsewhere --namespace ${scene.namespace}`,
+        `DataUpload still: kubectl patch datauploads.velero.io still --namespace ${scene.namespace} --type merge --patch '{"spec":{"cancel":true}}'`,
       ].sort(byText),
     )
     assert.match(
@@ -202,12 +211,17 @@ describe('lateen doctor', { skip: given.skip, concurrency: false }, () => {
     const lines = await metrics()
     assert.ok(lines.includes('lateen_stuck_objects{kind="Backup",phase="InProgress"} 1'))
     assert.ok(lines.includes('lateen_stuck_objects{kind="Restore",phase="Finalizing"} 1'))
+    assert.ok(lines.includes('lateen_stuck_objects{kind="DataUpload",phase="InProgress"} 1'))
     // Of a deletion that nobody requests it tells when it has seen that twice, a minute apart.
     const told = server.log.filter(({ msg, name }) => msg === 'an object is stuck' && name !== 'half-gone')
-    assert.deepEqual(told.map(({ name }) => String(name)).sort(byText), ['orphan', 'slow'])
+    assert.deepEqual(told.map(({ name }) => String(name)).sort(byText), ['orphan', 'slow', 'still'])
   })
 
-  async function apply(kind: string, name: string, parts: { spec: object; status: object }): Promise<void> {
+  async function apply(
+    kind: string,
+    name: string,
+    parts: { apiVersion?: string; spec: object; status: object },
+  ): Promise<void> {
     const metadata = { name, namespace: scene.namespace }
     const stdin = JSON.stringify({ apiVersion: 'velero.io/v1', kind, metadata, ...parts })
     await given.cluster.kubectl(['apply', '-f', '-'], { stdin })

@@ -1,7 +1,12 @@
 import {
+  BackupRepositoryKind,
   BackupStorageLocationKind,
+  DataDownloadKind,
+  DataUploadKind,
   DeleteBackupRequestKind,
   DownloadRequestKind,
+  PodVolumeBackupKind,
+  PodVolumeRestoreKind,
   RestoreKind,
   ScheduleKind,
   ServerStatusRequestKind,
@@ -27,6 +32,11 @@ export function watchdogControllers(wiring: LifecycleWiring): ControllerOptions[
     manager.informer(ScheduleKind, { namespace }),
     manager.informer(DownloadRequestKind, { namespace }),
     manager.informer(ServerStatusRequestKind, { namespace }),
+    manager.informer(PodVolumeBackupKind, { namespace }),
+    manager.informer(PodVolumeRestoreKind, { namespace }),
+    manager.informer(DataUploadKind, { namespace }),
+    manager.informer(DataDownloadKind, { namespace }),
+    manager.informer(BackupRepositoryKind, { namespace }),
   ]
   function* others(): Generator<PhasedObject> {
     yield* restores.list()

@@ -14,7 +14,8 @@ const day = 86_400_000
 const start = Date.parse('2026-03-01T12:00:00Z')
 
 interface Made {
-  began: number
+  began: number | undefined
+  failureReason?: string
   phase?: BackupPhase
   schedule?: string
   annotations?: Record<string, string>
@@ -23,7 +24,7 @@ interface Made {
 }
 
 function backup(name: string, of: Made): Backup {
-  const { began, phase = 'Completed', schedule, annotations = {}, labels = {}, expires } = of
+  const { began, phase = 'Completed', schedule, annotations = {}, labels = {}, expires, failureReason } = of
   return {
     apiVersion: 'velero.io/v1',
     kind: 'Backup',
@@ -36,7 +37,8 @@ function backup(name: string, of: Made): Backup {
     spec: { storageLocation: 'default' },
     status: {
       phase,
-      startTimestamp: formatTime(began),
+      ...(began !== undefined && { startTimestamp: formatTime(began) }),
+      ...(failureReason !== undefined && { failureReason }),
       ...(expires !== undefined && { expiration: formatTime(expires) }),
     },
   }
@@ -104,6 +106,31 @@ describe('a backup that expires', () => {
     })
     assert.deepEqual(blocked(location({}, 'Unavailable')), { type: 'blocked', failure: 'BSLUnavailable' })
     assert.deepEqual(blocked(location({ accessMode: 'ReadWrite' })), { type: 'expire' })
+  })
+
+  it('goes wherever its location is when it failed before it began, for it has nothing there', () => {
+    const places = [undefined, location({ accessMode: 'ReadOnly' }), location({}, 'Unavailable')]
+    const types = (of: Partial<Made>) =>
+      places.map(
+        at =>
+          decideRetention({
+            backup: backup('one', { began: undefined, expires: start, ...of }),
+            location: at,
+            keptFor: () => undefined,
+            now: start,
+          }).type,
+      )
+    const [gone, stays] = [Array(3).fill('expire'), Array(3).fill('blocked')]
+    const taken = 'backup already exists in object storage'
+    assert.deepEqual(types({ phase: 'FailedValidation' }), gone)
+    assert.deepEqual(types({ phase: 'Failed' }), gone)
+    // Velero notes a beginning before it looks.
+    assert.deepEqual(types({ phase: 'Failed', began: start, failureReason: taken }), gone)
+    assert.deepEqual(types({ phase: 'Failed', began: start }), stays)
+    // Some that have begun do not say when.
+    for (const phase of ['Completed', 'PartiallyFailed', 'Finalizing'] as const) {
+      assert.deepEqual(types({ phase }), stays, phase)
+    }
   })
 
   it('has its label written only when that changes', () => {

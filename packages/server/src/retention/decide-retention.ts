@@ -5,6 +5,7 @@ import {
   labelNames,
   parseTime,
 } from '@lateen/api'
+import { hasBegun } from '../deletion/decide-deletion.ts'
 
 /** Why an expired backup is still there, as its label says. */
 export type GcFailure = 'BSLNotFound' | 'BSLReadOnly' | 'BSLUnavailable'
@@ -40,7 +41,7 @@ export function decideRetention({ backup, location, keptFor, now }: RetentionFac
   if (backup.status?.phase === 'InProgress') return { type: 'busy' }
   const schedule = keptFor()
   if (schedule !== undefined) return { type: 'keep', schedule }
-  const failure = failureOf(location)
+  const failure = hasNothingStored(backup) ? undefined : failureOf(location)
   return failure === undefined ? { type: 'expire' } : { type: 'blocked', failure }
 }
 
@@ -61,6 +62,12 @@ function expirationOf({ status }: Backup): number | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Whether it failed before it began: its deletion needs no location. Others may have begun, and not say when. */
+function hasNothingStored(backup: Backup): boolean {
+  const phase = backup.status?.phase
+  return (phase === 'FailedValidation' || phase === 'Failed') && !hasBegun(backup)
 }
 
 function failureOf(location: BackupStorageLocation | undefined): GcFailure | undefined {

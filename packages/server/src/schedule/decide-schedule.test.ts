@@ -8,7 +8,7 @@ const zone = timeZone('UTC')
 assert.ok(zone)
 
 function schedule(
-  some: { spec?: Partial<ScheduleSpec>; status?: ScheduleStatus; name?: string } = {},
+  some: { spec?: Partial<ScheduleSpec>; status?: ScheduleStatus; name?: string; created?: string } = {},
 ): Schedule {
   return {
     apiVersion: 'velero.io/v1',
@@ -17,7 +17,7 @@ function schedule(
       name: some.name ?? 'nightly',
       namespace: 'velero',
       uid: 'u-1',
-      creationTimestamp: '2026-01-01T12:00:00Z',
+      creationTimestamp: some.created ?? '2026-01-01T12:00:00Z',
       labels: { team: 'a' },
       annotations: { note: 'x' },
     },
@@ -180,6 +180,33 @@ describe('a schedule', () => {
       type: 'correct',
       status: { lastBackup: '2026-01-02T12:00:00Z' },
     })
+  })
+
+  it('does not stay silent until the time when it was made, when the clock was put back before its first backup', () => {
+    const created = '2027-01-01T12:00:00Z'
+    const now = '2026-01-02T12:00:00Z'
+    const correction = { lastSkipped: now }
+    assert.deepEqual(decide(schedule({ created }), now), { type: 'correct', status: correction })
+    const corrected = schedule({ created, status: correction })
+    const due = { type: 'wait', until: Date.parse('2026-01-03T03:00:00Z') }
+    assert.deepEqual(decide(corrected, '2026-01-02T12:00:01Z'), due)
+    assert.equal(decide(corrected, '2026-01-03T03:00:01Z').type, 'make')
+    const made = schedule({ created, status: { ...correction, lastBackup: '2026-01-03T03:00:01Z' } })
+    assert.equal(decide(made, '2026-01-03T03:00:02Z').type, 'wait')
+    assert.equal(decide(made, '2026-01-04T03:00:01Z').type, 'make')
+  })
+
+  it('that leaves out what is due at once counts from then, though it was made when the clock was ahead', () => {
+    const skipping = { created: '2027-01-01T12:00:00Z', spec: { skipImmediately: true } }
+    const skipped = '2026-01-02T12:00:00Z'
+    assert.equal(decide(schedule(skipping), skipped).type, 'skip')
+    const after = { ...skipping, spec: { skipImmediately: false }, status: { lastSkipped: skipped } }
+    assert.equal(decide(schedule(after), '2026-01-03T03:00:01Z').type, 'make')
+  })
+
+  it('takes the clock of an API server that is a little ahead as it is', () => {
+    const step = decide(schedule({ created: '2026-01-02T03:00:59Z' }), '2026-01-02T02:59:59Z')
+    assert.deepEqual(step, { type: 'wait', until: Date.parse('2026-01-03T03:00:00Z') })
   })
 
   it("gives its backups the template's labels instead of its own, and owns them if it says so", () => {

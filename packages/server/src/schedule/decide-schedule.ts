@@ -37,7 +37,7 @@ export type ScheduleStep =
   | { type: 'wait'; until: number }
   /** It is due, but an earlier backup of it has not ended. */
   | { type: 'hold'; behind: string }
-  /** The clock was put back: what the schedule remembers is still to come, and would keep it waiting. */
+  /** The clock was put back: what the schedule remembers, or when it was made, is still to come, and would keep it waiting. */
   | { type: 'correct'; status: { lastBackup?: string; lastSkipped?: string } }
   /** The backup for the time that is due is there; only the schedule does not know. */
   | { type: 'note'; made: number }
@@ -57,7 +57,7 @@ export function decideSchedule(facts: ScheduleFacts): ScheduleStep {
   if (status?.phase !== 'Enabled') return { type: 'enable' }
   const correction = correctedTimes(schedule, now)
   if (correction !== undefined) return { type: 'correct', status: correction }
-  const due = nextTime(read.cron, lastTime(schedule))
+  const due = nextTime(read.cron, lastTime(schedule, now))
   if (due === undefined) return { type: 'ignore' }
   return due < now ? whenDue(due, facts) : { type: 'wait', until: due }
 }
@@ -116,20 +116,28 @@ function isUntouched({ status }: Schedule): boolean {
 }
 
 /** When a backup was made or left out the last time, or when the schedule began. */
-function lastTime({ metadata, status }: Schedule): number {
-  const began = status?.lastBackup ?? metadata.creationTimestamp ?? ''
+function lastTime({ metadata, status }: Schedule, now: number): number {
+  const { creationTimestamp = '' } = metadata
+  // A schedule that was made ahead of now has a time in its status: it was corrected.
+  const began = status?.lastBackup ?? (isAhead(creationTimestamp, now) ? undefined : creationTimestamp)
   const skipped = status?.lastSkipped
-  return Math.max(parseTime(began), skipped ? parseTime(skipped) : 0)
+  return Math.max(began === undefined ? 0 : parseTime(began), skipped ? parseTime(skipped) : 0)
 }
 
 /** Clocks of two servers may differ by this much without harm. */
 const skewMs = 60_000
 
-function correctedTimes({ status }: Schedule, now: number) {
-  const isAhead = (time: string | null | undefined) => !!time && parseTime(time) > now + skewMs
+function isAhead(time: string | null | undefined, now: number): boolean {
+  return !!time && parseTime(time) > now + skewMs
+}
+
+function correctedTimes({ metadata, status }: Schedule, now: number) {
+  const { lastBackup, lastSkipped } = status ?? {}
+  // Nobody can change when it was made, and there was no backup: what was due until now is left out.
+  const isMadeAhead = !lastBackup && !lastSkipped && isAhead(metadata.creationTimestamp, now)
   const corrected = {
-    ...(isAhead(status?.lastBackup) && { lastBackup: formatTime(now) }),
-    ...(isAhead(status?.lastSkipped) && { lastSkipped: formatTime(now) }),
+    ...(isAhead(lastBackup, now) && { lastBackup: formatTime(now) }),
+    ...((isAhead(lastSkipped, now) || isMadeAhead) && { lastSkipped: formatTime(now) }),
   }
   return Object.keys(corrected).length > 0 ? corrected : undefined
 }

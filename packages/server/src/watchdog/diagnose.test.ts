@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Backup, BackupStorageLocation, DeleteBackupRequest, Restore } from '@lateen/api'
 import { type DiagnosisFacts, diagnose } from './diagnose.ts'
+import { stuckRules } from './stuck-rules.ts'
 
 const now = Date.parse('2026-01-02T00:00:00Z')
 const metadata = (name: string, labels: Record<string, string> = {}) => ({
@@ -53,6 +54,26 @@ describe('diagnose', () => {
   it('finds nothing where all is well', () => {
     const backups = [backup('a')]
     assert.deepEqual(findings({ backups, restores: [restore('r', 'a')] }), [])
+  })
+
+  it('finds what is stuck of every kind that has rules, moves of volume data and repositories too', () => {
+    const old = (kind: string) => ({
+      ...{ ...common, kind, metadata: { ...metadata('old'), deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    })
+    const objects = {
+      ...{
+        backups: [old('Backup')],
+        restores: [old('Restore')],
+        deleteRequests: [old('DeleteBackupRequest')],
+      },
+      ...{ podVolumeBackups: [old('PodVolumeBackup')], podVolumeRestores: [old('PodVolumeRestore')] },
+      ...{ dataUploads: [old('DataUpload')], dataDownloads: [old('DataDownload')] },
+      repositories: [old('BackupRepository')],
+    } as unknown as Partial<DiagnosisFacts['objects']>
+    const others = ['Schedule', 'DownloadRequest', 'ServerStatusRequest'].map(old)
+    const found = findings(objects, { others }).filter(each => each.includes('is Terminating'))
+    const kinds = found.map(each => each.split(' ')[0])
+    assert.deepEqual(new Set(kinds), new Set(stuckRules.keys()))
   })
 
   it('finds deletions that nobody goes on with', () => {

@@ -3,7 +3,12 @@ import { abandonedDeletions } from './abandoned-deletions.ts'
 import { type BucketReport, oldUnclaimed, unclaimedFindings } from './bucket-report.ts'
 import { findStuck, stuckFinding } from './find-stuck.ts'
 import { type Finding, quoted } from './finding.ts'
-import { leftSnapshotFinding, leftSnapshots } from './left-snapshots.ts'
+import {
+  leftSnapshotFinding,
+  leftSnapshots,
+  ownerlessSnapshotFinding,
+  ownerlessSnapshots,
+} from './left-snapshots.ts'
 import type { PhasedObject } from './stuck-rules.ts'
 import { type ClusterObjects, unreferencedObjects } from './unreferenced-objects.ts'
 
@@ -28,12 +33,16 @@ export interface DiagnosisFacts {
 /** What is stuck, and what nothing refers to. */
 export function diagnose(facts: DiagnosisFacts): Finding[] {
   const { objects, others, now } = facts
-  const { backups, restores, deleteRequests } = objects
+  const { backups, restores, deleteRequests, repositories } = objects
+  const { podVolumeBackups, podVolumeRestores, dataUploads, dataDownloads } = objects
+  const moves = [...podVolumeBackups, ...podVolumeRestores, ...dataUploads, ...dataDownloads]
+  const phased = [...backups, ...restores, ...deleteRequests, ...moves, ...repositories, ...others]
   return [
-    ...findStuck([...backups, ...restores, ...deleteRequests, ...others], now).map(stuckFinding),
+    ...findStuck(phased, now).map(stuckFinding),
     ...abandonedDeletions(backups, deleteRequests).map(stuckFinding),
     ...unreferencedObjects(objects),
     ...leftSnapshots(facts.snapshots, backups).map(leftSnapshotFinding),
+    ...ownerlessSnapshots(facts.snapshots, backups, now).map(each => ownerlessSnapshotFinding(each, backups)),
     ...objects.locations.flatMap(location => {
       const report = facts.reports.get(location.metadata.name ?? '')
       const old = report ? oldUnclaimed(report, { now, ageMs: facts.unclaimedAgeMs }) : []

@@ -3,7 +3,12 @@ import { describe, it } from 'node:test'
 import type { Backup, BackupPhase } from '@lateen/api'
 import { claimSnapshotName } from '../csi/claim-snapshot-name.ts'
 import type { VolumeSnapshot } from '../csi/snapshot-kinds.ts'
-import { leftSnapshotFinding, leftSnapshots } from './left-snapshots.ts'
+import {
+  leftSnapshotFinding,
+  leftSnapshots,
+  ownerlessSnapshotFinding,
+  ownerlessSnapshots,
+} from './left-snapshots.ts'
 
 function backup(phase: BackupPhase, uid = 'u-1'): Backup {
   return {
@@ -52,5 +57,24 @@ describe('snapshots that are left in the cluster', () => {
     const failed = told('Failed')
     assert.match(failed?.mend ?? '', /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/)
     assert.doesNotMatch(failed?.mend ?? '', /delete volumesnapshotcontent/)
+  })
+
+  it('are told of when their backup was deleted before it came to its end, once nobody can be at work on them', () => {
+    const created = Date.parse('2026-11-16T06:00:00Z')
+    const one = snapshot()
+    one.metadata.creationTimestamp = '2026-11-16T06:00:00Z'
+    one.metadata.labels = { ...one.metadata.labels, 'velero.io/backup-name': 'nightly' }
+    const later = (hours: number) => created + hours * 3_600_000
+    const count = (backups: Backup[], hours: number) => ownerlessSnapshots([one], backups, later(hours)).length
+    assert.equal(count([], 25), 1)
+    assert.equal(count([], 2), 0)
+    assert.equal(count([backup('Finalizing')], 25), 0)
+    const copied = { ...one, metadata: { ...one.metadata, name: 'copied-by-hand' } }
+    assert.equal(ownerlessSnapshots([copied], [], later(25)).length, 0)
+    assert.match(ownerlessSnapshotFinding(one, []).mend, /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/)
+    // It came back from the bucket.
+    const again = ownerlessSnapshotFinding(one, [backup('Completed', 'u-2')])
+    assert.match(again.problem, /one of its name, which may need/)
+    assert.match(again.mend, /"Retain".* && kubectl delete volumesnapshotcontent snapcontent-1/)
   })
 })
