@@ -133,6 +133,7 @@ const told: readonly [RegExp, ObjectStoreErrorCode][] = [
   [/RequestTimeTooSkewed/i, 'CLOCK_SKEW'],
   [/x509|certificate/i, 'TLS'],
   [/no such host|connection refused|network is unreachable/i, 'UNREACHABLE'],
+  [/deadline exceeded/i, 'TIMEOUT'],
 ]
 
 const codes: Partial<Record<PluginErrorCode, ObjectStoreErrorCode>> = {

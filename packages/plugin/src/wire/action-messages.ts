@@ -14,6 +14,9 @@ import type {
 /** 0001-01-01, by which Go says that a time is not set. */
 const GO_ZERO_TIME_MS = -62_135_596_800_000
 
+/** 10000-01-01: from then on, a time cannot be written as Go reads it, and soon not as a Date. */
+const GO_LAST_TIME_MS = 253_402_300_800_000
+
 /** A selector as actions give it; a message that is absent selects everything. */
 export function selectorFromWire(wire: WireSelector | undefined): ResourceSelector {
   if (wire === undefined) return {}
@@ -52,24 +55,32 @@ export function identifiersToWire(
   }))
 }
 
-/** Both ways of saying that a time is unknown, Unix 0 and Go's zero time, become undefined. Throws BAD_ANSWER without progress. */
+/**
+ * Both ways of saying that a time is unknown, Unix 0 and Go's zero time, become undefined, and so do times that cannot be: before that
+ * zero time, and after the year 9999. Counts are at most what a number holds exactly. Throws BAD_ANSWER without progress.
+ */
 export function progressFromWire(wire: WireProgress | undefined, about: string): OperationProgress {
   if (wire === undefined) throw badAnswer(about, 'it holds no progress')
   const { completed, err, operationUnits, description } = wire
   const time = (stamp: WireProgress['started']) => {
     const ms = stamp === undefined ? 0 : timestampMs(stamp)
-    return ms === 0 || ms === GO_ZERO_TIME_MS ? undefined : ms
+    return ms === 0 || ms <= GO_ZERO_TIME_MS || ms >= GO_LAST_TIME_MS ? undefined : ms
   }
   return {
     completed,
     error: err,
-    nCompleted: Number(wire.nCompleted),
-    nTotal: Number(wire.nTotal),
+    nCompleted: count(wire.nCompleted),
+    nTotal: count(wire.nTotal),
     operationUnits,
     description,
     started: time(wire.started),
     updated: time(wire.updated),
   }
+}
+
+/** Rounded up, the largest of Go's int64 would be one that Go does not read. */
+function count(wire: bigint): number {
+  return Math.min(Math.max(Number(wire), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
 }
 
 /** Times are always set, because Velero reads one that is absent as 1970. */

@@ -25,7 +25,7 @@ describe('an error on its way from a plugin', () => {
   it('keeps its code, its hint and its text', () => {
     for (const code of Object.keys(pluginErrorCodes) as PluginErrorCode[]) {
       const there = travelled(new PluginError(code, { reason: 'it is so', hint: 'Do this' }))
-      assert.ok(isPluginError(there, code))
+      assert.ok(isPluginError(there, pluginErrorCodes[code].transport ? 'FAILED' : code))
       assert.deepEqual([there.message, there.hint], ['asking: it is so. Do this', 'Do this'])
     }
     const there = travelled(
@@ -33,6 +33,15 @@ describe('an error on its way from a plugin', () => {
     )
     assert.ok(isObjectStoreError(there, 'FULL'))
     assert.deepEqual([there.message, there.hint, there.retryable], ['no room. Tidy', 'Tidy', false])
+  })
+
+  it('did not get lost, even if the plugin says that something else of it did', () => {
+    const late = new DOMException('The operation timed out', 'TimeoutError')
+    const aborted = new DOMException('This operation was aborted', 'AbortError')
+    for (const thrown of [new PluginError('TIMEOUT', { reason: 'the disk is slow' }), late, aborted]) {
+      const there = travelled(thrown)
+      assert.ok(isPluginError(there, 'FAILED') && !there.transport, String(thrown))
+    }
   })
 
   it('tells Velero of a missing object in words that it knows', () => {
@@ -83,12 +92,14 @@ describe('a status of a program in Go', () => {
     [status.RESOURCE_EXHAUSTED, 'grpc: received message larger than max (5 vs. 4)', 'TOO_LARGE'],
     [status.RESOURCE_EXHAUSTED, 'quota', 'FAILED'],
     [status.UNAVAILABLE, 'Connection dropped', 'UNAVAILABLE'],
-    [status.DEADLINE_EXCEEDED, 'Deadline exceeded', 'TIMEOUT'],
+    [status.DEADLINE_EXCEEDED, 'context deadline exceeded', 'FAILED'],
+    [status.CANCELLED, 'context canceled', 'FAILED'],
+    [status.CANCELLED, 'Call cancelled', 'CANCELLED'],
   ] as const) {
     it(`with ${status[code]} and "${text}" is ${expected}`, () => {
       const error = fromGo(code, text)
       assert.ok(isPluginError(error, expected), error.message)
-      assert.equal(error.transport, expected === 'UNAVAILABLE' || expected === 'TIMEOUT')
+      assert.equal(error.transport, expected === 'UNAVAILABLE' || expected === 'CANCELLED')
     })
   }
 

@@ -6,7 +6,8 @@ import { parseStatusDetails, type StatusDetails, statusDetailsTrailer } from './
 
 /**
  * What a caller of a plugin gets for the status of a failed call. `about` says what was asked of whom. A code that the plugin sent is
- * kept; what Go plugins send, which is text, is recognised where Velero's libraries make it.
+ * kept; what Go plugins send, which is text, is recognised where Velero's libraries make it. Codes for calls that failed on their way
+ * are ours alone: a plugin that says so has answered, and FAILED.
  */
 export function statusToError(failure: ServiceError, about: string): PluginError | ObjectStoreError {
   const details = detailsOf(failure)
@@ -31,21 +32,28 @@ const hints: Partial<Record<PluginErrorCode, string>> = {
   UNAVAILABLE: 'The plugin program has ended; its last words are in the log',
 }
 
+/** What grpc-js says of a call that it has ended itself (call.js), and of one whose stream was reset (subchannel-call.js). */
+const wordsOfCancelledCalls: ReadonlySet<string> = new Set(['Cancelled on client', 'Call cancelled'])
+
 function codeOf(
   failure: ServiceError,
   { text, details }: { text: string; details: StatusDetails | undefined },
 ) {
   const { domain, reason = '' } = details?.info ?? {}
-  if (domain === errorDomains.plugin && reason in pluginErrorCodes) return reason as PluginErrorCode
+  if (domain === errorDomains.plugin && reason in pluginErrorCodes) {
+    const sent = reason as PluginErrorCode
+    return pluginErrorCodes[sent].transport ? 'FAILED' : sent
+  }
   switch (failure.code) {
     case status.UNIMPLEMENTED:
       return 'UNIMPLEMENTED'
     case status.ABORTED:
       return 'PANICKED'
     case status.CANCELLED:
-      return 'CANCELLED'
+      return details === undefined && wordsOfCancelledCalls.has(text) ? 'CANCELLED' : 'FAILED'
     case status.DEADLINE_EXCEEDED:
-      return 'TIMEOUT'
+      // Our calls have no deadline of gRPC: it is one of the plugin's own.
+      return 'FAILED'
     case status.UNAVAILABLE:
       return details === undefined ? 'UNAVAILABLE' : 'FAILED'
     case status.RESOURCE_EXHAUSTED:

@@ -50,6 +50,9 @@ describe('an operation whose action was asked', () => {
   for (const [name, time] of [
     ['1970', 0],
     ['the zero time of Go', -62_135_596_800_000],
+    ['the year 10000, which Velero cannot read,', 253_402_300_800_000],
+    ['what no Date can hold', 9e18],
+    ['what is no number', Number.NaN],
   ] as const) {
     it(`takes ${name} for a time that nobody knows`, () => {
       const { status } = asked(progress({ started: time, updated: time }))
@@ -88,6 +91,16 @@ describe('an operation whose action was asked', () => {
     const { status, timedOut } = asked(progress({ nCompleted: 7 }), { now: createdAt + timeoutMs + 1 })
     assert.deepEqual([status.phase, status.nCompleted, timedOut], ['Failed', 7, true])
     assert.equal(status.error, 'Asynchronous action timed out')
+  })
+
+  it('has the beginnings of long texts, and how long they were', () => {
+    const long = `${'x'.repeat(2047)}😀${'y'.repeat(1 << 20)}`
+    const said = { description: long, operationUnits: long, completed: true, error: long }
+    const { status, failure } = asked(progress(said))
+    assert.ok(JSON.stringify(status).length < 4096)
+    assert.equal(status.error, failure)
+    assert.match(status.error ?? '', /^x{2047}… \(1048578 more characters\)$/)
+    assert.match(asked({ type: 'refused', reason: long }).failure ?? '', /^x{2047}…/)
   })
 
   it('is not waited for when nobody knows since when', () => {

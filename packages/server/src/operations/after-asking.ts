@@ -1,5 +1,6 @@
 import { formatTime, parseTime } from '@lateen/api'
 import type { OperationProgress } from '@lateen/plugin'
+import { cutText, longestTexts } from './cut-text.ts'
 import type { OperationStatus } from './operation-status.ts'
 
 /** What an action said about an operation. */
@@ -31,8 +32,17 @@ export interface AfterAsking {
 /** Velero's own words, which people search for. */
 const timeoutError = 'Asynchronous action timed out'
 
-/** How an operation stands after its action was asked about it. It must not have ended before. */
-export function afterAsking({ status, answer, now, timeoutMs }: AskedOperation): AfterAsking {
+/** How an operation stands after its action was asked about it. It must not have ended before. An answer of no use is a refusal. */
+export function afterAsking(asked: AskedOperation): AfterAsking {
+  try {
+    return understood(asked)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return failed(asked.status, `how it stands cannot be told: ${reason}`)
+  }
+}
+
+function understood({ status, answer, now, timeoutMs }: AskedOperation): AfterAsking {
   if (answer.type === 'refused') return failed(status, answer.reason)
   const seen = answer.type === 'progress' ? withProgress(status, answer.progress) : status
   if (answer.type === 'progress' && answer.progress.completed) {
@@ -47,7 +57,8 @@ export function afterAsking({ status, answer, now, timeoutMs }: AskedOperation):
   return { status: started ? { ...seen, phase: 'InProgress' } : seen, timedOut: false }
 }
 
-function failed(status: OperationStatus, error: string): AfterAsking {
+function failed(status: OperationStatus, reason: string): AfterAsking {
+  const error = cutText(reason, longestTexts.error)
   return { status: { ...status, phase: 'Failed', error }, failure: error, timedOut: false }
 }
 
@@ -57,7 +68,9 @@ function isOverdue({ created }: OperationStatus, now: number, timeoutMs: number)
 }
 
 function withProgress(status: OperationStatus, progress: OperationProgress): OperationStatus {
-  const { nCompleted, nTotal, operationUnits, description } = progress
+  const { nCompleted, nTotal } = progress
+  const operationUnits = cutText(progress.operationUnits, longestTexts.operationUnits)
+  const description = cutText(progress.description, longestTexts.description)
   return {
     phase: status.phase,
     ...(status.error !== undefined && { error: status.error }),
@@ -77,7 +90,10 @@ function timed<Name extends string>(name: Name, time: number | undefined, before
   return text === undefined ? {} : ({ [name]: text } as Record<Name, string>)
 }
 
+/** 10000-01-01, from when on a time is not written as Velero reads it. */
+const BEYOND_TIME_MS = 253_402_300_800_000
+
 // Go's zero time is the year 1, and the design has actions say 1970 for a time that they do not know.
 function isKnown(time: number | undefined): time is number {
-  return time !== undefined && time > 0
+  return time !== undefined && time > 0 && time < BEYOND_TIME_MS
 }

@@ -1,8 +1,23 @@
+import { cutText, longestTexts } from './cut-text.ts'
 import { hasEnded } from './operation-status.ts'
 import type { ItemOperation, OperationPorts } from './poll-operations.ts'
 
 /** How many are told to stop at once. */
 const atOnce = 16
+
+export interface CancelOptions<Operation extends ItemOperation> {
+  ports: Pick<OperationPorts<Operation>, 'cancel' | 'reportUntold'>
+  /** What they fail with. */
+  error: string
+  signal: AbortSignal
+}
+
+export interface CancelledOperations<Operation> {
+  /** All of them: those that had not ended as failed. */
+  operations: Operation[]
+  /** How many of them their actions were not told of, because nobody answered. Whoever tells them again may be heard. */
+  unheard: number
+}
 
 /**
  * Tells the action of every operation that has not ended to stop, and returns all of them: those as failed, with the given error. An
@@ -10,24 +25,34 @@ const atOnce = 16
  */
 export async function cancelOperations<Operation extends ItemOperation>(
   operations: readonly Operation[],
-  {
-    ports,
-    error,
-    signal,
-  }: { ports: Pick<OperationPorts<Operation>, 'cancel'>; error: string; signal: AbortSignal },
+  options: CancelOptions<Operation>,
 ): Promise<Operation[]> {
+  return (await tellToStop(operations, options)).operations
+}
+
+/** Does the same, and counts those that nobody answered for. An action is waited for once. Throws the signal's reason. */
+export async function tellToStop<Operation extends ItemOperation>(
+  operations: readonly Operation[],
+  { ports, error, signal }: CancelOptions<Operation>,
+): Promise<CancelledOperations<Operation>> {
   const ended = [...operations]
   const left = [...operations.keys()].reverse()
+  const failed = { phase: 'Failed', error: cutText(error, longestTexts.error) } as const
+  let unheard = 0
   const cancelOn = async () => {
     for (let at = left.pop(); at !== undefined; at = left.pop()) {
       const operation = operations[at]
       if (operation === undefined || hasEnded(operation.status)) continue
-      await ports.cancel(operation, signal)
-      ended[at] = { ...operation, status: { ...operation.status, phase: 'Failed', error } }
+      if ((await ports.cancel(operation, signal)) === 'unreachable') unheard += 1
+      ended[at] = { ...operation, status: { ...operation.status, ...failed } }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, operations.length) }, cancelOn))
-  return ended
+  try {
+    await Promise.all(Array.from({ length: Math.min(atOnce, operations.length) }, cancelOn))
+  } finally {
+    ports.reportUntold()
+  }
+  return { operations: ended, unheard }
 }
 
 /** Operations by their ids and actions, those that come later in place of earlier ones: what a journal and a file say together. */

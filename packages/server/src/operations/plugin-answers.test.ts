@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Backup } from '@lateen/api'
-import { type Clock, silentLogger } from '@lateen/kube'
+import { type Clock, type Logger, silentLogger } from '@lateen/kube'
 import {
   type BackupItemAction,
   invalidOperationId,
@@ -31,9 +31,10 @@ interface Some {
   snapshotter?: Partial<VolumeSnapshotter>
   location?: string
   clock?: Clock
+  log?: Logger
 }
 
-function portsWith({ action, snapshotter, location, clock = patientClock }: Some) {
+function portsWith({ action, snapshotter, location, clock = patientClock, log = silentLogger }: Some) {
   const noSuch = new PluginError('NO_SUCH_PLUGIN', { reason: 'no BackupItemAction is named "x.io/slow"' })
   const plugins = {
     backupItemAction() {
@@ -47,7 +48,7 @@ function portsWith({ action, snapshotter, location, clock = patientClock }: Some
   const ports = backupOperationPorts(backup, {
     plugins,
     clock,
-    log: silentLogger,
+    log,
     openSnapshotter: async () => snapshotter as VolumeSnapshotter,
   })
   const operation = newOperation({
@@ -58,7 +59,11 @@ function portsWith({ action, snapshotter, location, clock = patientClock }: Some
     volumeSnapshotLocation: location,
     now: 0,
   })
-  return { ask: () => ports.ask(operation, signal), cancel: () => ports.cancel(operation, signal) }
+  return {
+    ask: () => ports.ask(operation, signal),
+    cancel: () => ports.cancel(operation, signal),
+    reportUntold: () => ports.reportUntold(),
+  }
 }
 
 function failing(error: unknown): Some {
@@ -138,9 +143,60 @@ describe('asking the action of an operation', () => {
       assert.equal(answer.type === 'progress' && answer.progress.completed, true)
     }
   })
+})
 
+describe('telling the action of an operation to stop', () => {
   it('does not mind when it cannot be cancelled', async () => {
-    await portsWith({}).cancel()
-    await portsWith({ action: {} }).cancel()
+    assert.equal(await portsWith({}).cancel(), 'refused')
+    assert.equal(await portsWith({ action: {} }).cancel(), 'told')
+  })
+
+  it('waits once for one that never answers, and says in one line how many it was not told of', async () => {
+    const warnings: object[] = []
+    const log: Logger = { ...silentLogger, warn: fields => void warnings.push(fields) }
+    let told = 0
+    const cancel = () => {
+      told += 1
+      return new Promise<never>(() => undefined)
+    }
+    const clock: Clock = { now: () => 0, sleep: async () => undefined }
+    const ports = portsWith({ action: { cancel }, clock, log })
+    for (let operation = 0; operation < 10_000; operation += 1) {
+      assert.equal(await ports.cancel(), 'unreachable')
+    }
+    assert.equal(told, 1)
+    ports.reportUntold()
+    ports.reportUntold()
+    assert.deepEqual(
+      warnings.map(({ action, operations }: { action?: unknown; operations?: unknown }) => [
+        action,
+        operations,
+      ]),
+      [['x.io/slow', 10_000]],
+    )
+  })
+
+  it('tries one that did not say how far it is', async () => {
+    let told = 0
+    const { ask, cancel } = portsWith({
+      action: {
+        ...failing(new PluginError('TIMEOUT', { reason: 'no answer within 60 s' })).action,
+        async cancel() {
+          told += 1
+        },
+      },
+    })
+    await ask()
+    assert.deepEqual([await cancel(), told], ['told', 1])
+  })
+
+  it('tries again with the next operation when the program has ended', async () => {
+    let told = 0
+    const cancel = async () => {
+      told += 1
+      throw new PluginError('UNAVAILABLE', { reason: 'the program has ended' })
+    }
+    const ports = portsWith({ action: { cancel } })
+    assert.deepEqual([await ports.cancel(), await ports.cancel(), told], ['unreachable', 'unreachable', 2])
   })
 })

@@ -119,8 +119,10 @@ function portsOf<Operation extends ItemOperation>(
   { clock, log }: AnswerPorts,
   { whom, find }: Asking<Operation>,
 ): OperationPorts<Operation> {
-  // Thousands of operations of one that says nothing would otherwise take a minute each.
+  // Thousands of operations of one that says nothing would otherwise take a minute each. One that does not say how far it is may
+  // still listen when it is told to stop.
   const silent = new Map<string, Answer>()
+  const untold = new UntoldActions(log)
   return {
     async ask(operation, signal) {
       const known = silent.get(whom(operation))
@@ -133,20 +135,71 @@ function portsOf<Operation extends ItemOperation>(
       } catch (error) {
         signal.throwIfAborted()
         const answer = answerOf(error)
-        if (error instanceof NoAnswer || isPluginError(error, 'TIMEOUT')) silent.set(whom(operation), answer)
+        if (saidNothing(error)) silent.set(whom(operation), answer)
         return answer
       }
     },
     async cancel(operation, signal) {
+      const action = whom(operation)
+      if (untold.passesOver(action)) return 'unreachable'
       try {
         await within(clock, signal, async abort => (await find(operation, abort)).cancel(abort))
+        return 'told'
       } catch (error) {
         signal.throwIfAborted()
-        log.warn({ error, operation: operation.spec.operationID }, 'an operation could not be cancelled')
+        const fields = { error, operation: operation.spec.operationID }
+        if (answerOf(error).type === 'unreachable') {
+          log.debug(fields, 'an operation could not be cancelled')
+          untold.add(action, error)
+          return 'unreachable'
+        }
+        log.warn(fields, 'an operation could not be cancelled')
+        return 'refused'
       }
     },
+    reportUntold: () => untold.report(),
     now: () => clock.now(),
   }
+}
+
+/** The actions that could not be told to stop operations. */
+class UntoldActions {
+  readonly #log: Logger
+  /** Those that were waited for in vain, and what came of it. */
+  readonly #silent = new Map<string, unknown>()
+  readonly #counts = new Map<string, { operations: number; error: unknown }>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** Whether the action is not to be told of one more operation, which then counts. */
+  passesOver(action: string): boolean {
+    if (!this.#silent.has(action)) return false
+    this.add(action, this.#silent.get(action))
+    return true
+  }
+
+  add(action: string, error: unknown): void {
+    const { operations } = this.#counts.get(action) ?? { operations: 0 }
+    this.#counts.set(action, { operations: operations + 1, error })
+    if (saidNothing(error)) this.#silent.set(action, error)
+  }
+
+  report(): void {
+    for (const [action, counted] of this.#counts) {
+      this.#log.warn(
+        { action, ...counted },
+        'an action could not be told to stop operations: it does not answer',
+      )
+    }
+    this.#counts.clear()
+  }
+}
+
+/** Whether the time for an answer passed here; a plugin that says that something took it too long has answered. */
+function saidNothing(error: unknown): boolean {
+  return error instanceof NoAnswer || isPluginError(error, 'TIMEOUT')
 }
 
 /** What a failed question says about the operation. */

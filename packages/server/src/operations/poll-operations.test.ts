@@ -27,6 +27,7 @@ function going(nCompleted: number): Answer {
 function ports(answers: Record<string, Answer>, now = createdAt) {
   const asked: string[] = []
   const cancelled: string[] = []
+  let reports = 0
   const all: OperationPorts<ItemOperation> = {
     async ask({ spec }) {
       asked.push(spec.operationID)
@@ -35,10 +36,14 @@ function ports(answers: Record<string, Answer>, now = createdAt) {
     },
     async cancel({ spec }) {
       cancelled.push(spec.operationID)
+      return 'told'
+    },
+    reportUntold() {
+      reports += 1
     },
     now: () => now,
   }
-  return { all, asked, cancelled }
+  return { all, asked, cancelled, reports: () => reports }
 }
 
 const options = { timeoutMs: 60_000, atOnce: 2, signal }
@@ -102,6 +107,31 @@ describe('polling operations', () => {
     assert.deepEqual([polled.failed, polled.unfinished], [1, 2])
   })
 
+  it('fails the one operation whose answer or record is of no use, and goes on with the others', async () => {
+    const absurd = going(1)
+    if (absurd.type === 'progress') absurd.progress.started = absurd.progress.updated = 9e18
+    const broken = { type: 'progress', progress: undefined } as unknown as Answer
+    const odd: ItemOperation = { ...operation('c'), status: { phase: 'New', created: 'yesterday' } }
+    const { all } = ports({ a: absurd, b: broken, c: going(1), d: going(2) })
+    const polled = await pollOperations([operation('a'), operation('b'), odd, operation('d')], all, options)
+    assert.deepEqual(
+      polled.operations.map(({ status }) => [status.phase, status.nCompleted]),
+      [
+        ['New', 1],
+        ['Failed', undefined],
+        ['Failed', undefined],
+        ['New', 2],
+      ],
+    )
+    assert.match(polled.operations[2]?.status.error ?? '', /'yesterday' is not a time/)
+  })
+
+  it('reports once in a round which actions could not be told to stop', async () => {
+    const { all, cancelled, reports } = ports({ a: going(1), b: going(1) }, createdAt + 60_001)
+    await pollOperations([operation('a'), operation('b')], all, options)
+    assert.deepEqual([cancelled, reports()], [['a', 'b'], 1])
+  })
+
   it('has no more questions under way than it may', async () => {
     let under = 0
     let most = 0
@@ -115,7 +145,8 @@ describe('polling operations', () => {
           under--
           return going(1)
         },
-        async cancel() {},
+        cancel: async () => 'told',
+        reportUntold: () => undefined,
         now: () => createdAt,
       },
       { ...options, atOnce: 7 },

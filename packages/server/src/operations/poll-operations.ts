@@ -7,12 +7,17 @@ export interface ItemOperation {
   status: OperationStatus
 }
 
+/** What came of telling an action to stop. After `unreachable`, it may hear it another time. */
+export type CancelAnswer = 'told' | 'refused' | 'unreachable'
+
 /** Who is asked about operations. */
 export interface OperationPorts<Operation extends ItemOperation> {
   /** Throws the signal's reason, and nothing else. */
   ask(operation: Operation, signal: AbortSignal): Promise<Answer>
-  /** Tells the action to stop. What comes of it changes nothing here. Throws the signal's reason, and nothing else. */
-  cancel(operation: Operation, signal: AbortSignal): Promise<void>
+  /** Tells the action to stop, unless it was told before and did not answer in time. Throws the signal's reason, and nothing else. */
+  cancel(operation: Operation, signal: AbortSignal): Promise<CancelAnswer>
+  /** Says in the log, once for each action, of how many operations it could not be told since this was last called. */
+  reportUntold(): void
   /** Milliseconds since 1970. */
   now(): number
 }
@@ -84,7 +89,11 @@ export async function pollOperations<Operation extends ItemOperation>(
       if (over.signal.aborted) return
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, operations.length) }, askOn))
+  try {
+    await Promise.all(Array.from({ length: Math.min(atOnce, operations.length) }, askOn))
+  } finally {
+    ports.reportUntold()
+  }
   return { ...polled, ...countOperations(polled.operations) }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { BackupItemAction } from '@lateen/plugin'
+import { annotationNames } from '@lateen/api'
+import type { ActionItem, BackupItemAction } from '@lateen/plugin'
 import { ItemError } from '../../item/item-error.ts'
 import { JournalError } from '../../operations/operation-journal.ts'
 import { createMemoryRun } from '../blocks/testing/memory-run.ts'
@@ -9,12 +10,18 @@ import { runItemActions } from './run-item-actions.ts'
 const { signal } = new AbortController()
 const web = { path: 'configmaps/shop/web', body: { metadata: { name: 'web', namespace: 'shop' } } }
 
+type Answered = (item: ActionItem) => ActionItem | undefined
+
 /** Runs an action that begins an operation, with a journal that answers as told. */
-async function begin(note: () => Promise<void>, cancel: () => Promise<void>) {
+async function begin(
+  note: () => Promise<void>,
+  cancel: () => Promise<void>,
+  answered: Answered = item => item,
+) {
   const action: BackupItemAction = {
     appliesTo: async () => ({}),
     execute: async ({ item }) => ({
-      item,
+      item: answered(item),
       operationId: 'op-1',
       additionalItems: [{ group: '', resource: 'secrets', namespace: 'shop', name: 'web' }],
       postOperationItems: [{ group: '', resource: 'configmaps', namespace: 'shop', name: 'web' }],
@@ -51,6 +58,24 @@ describe('an action that begins an operation', () => {
     await running
     assert.deepEqual(events, ['op-1', 'secrets'])
   })
+
+  for (const [how, answered] of [
+    ['without an object', () => undefined],
+    [
+      'with the annotation',
+      (item: ActionItem) => ({
+        ...item,
+        metadata: { ...item.metadata, annotations: { [annotationNames.skipFromBackup]: 'true' } },
+      }),
+    ],
+  ] satisfies [string, Answered][]) {
+    it(`has it noted though it leaves its item out (${how})`, async () => {
+      const nothing = async () => undefined
+      const { running, events } = await begin(nothing, nothing, answered)
+      assert.equal(await running, undefined)
+      assert.deepEqual(events, ['op-1'])
+    })
+  }
 
   for (const [how, stop] of [
     ['', async () => undefined],

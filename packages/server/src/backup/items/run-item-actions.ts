@@ -46,6 +46,7 @@ export async function runItemActions(
     if (!resolved.matches(labels) || (await isHeldBack(resolved.name, { item, object }, options))) continue
     signal.throwIfAborted()
     const result = await execute(resolved, { item, object }, options)
+    await noteOperation(resolved, result, { item, options })
     const annotations = result.item?.metadata?.annotations
     if (result.item === undefined || annotations?.[annotationNames.skipFromBackup] !== undefined) {
       run.log.info({ ...itemFields(ref), action: resolved.name }, 'Left out: an action says so')
@@ -55,7 +56,6 @@ export async function runItemActions(
     unchanged &&= result.unchanged === true
     const mustInclude = takeMustInclude(annotations)
     unchanged &&= mustInclude === undefined
-    await noteOperation(resolved, result, { item, options })
     noteClaimSnapshot(resolved.name, result, { item, run })
     for (const id of result.additionalItems ?? [])
       await options.storeAdditional({ id, mustInclude: mustInclude === 'true' })
