@@ -59,15 +59,27 @@ describe('the files in the volumes of a pod', { skip: given.skip, concurrency: f
   })
 
   it('are there again before the pod starts', async () => {
+    await restoredAfter('files', () => given.cluster.kubectl(['delete', 'namespace', shop, '--timeout=120s']))
+  })
+
+  it('are there again when the PodVolumeBackups of the backup are gone from the cluster', async () => {
+    await restoredAfter('files-again', async () => {
+      const { kubectl } = given.cluster
+      await kubectl(['delete', 'namespace', shop, '--timeout=120s'])
+      await kubectl(['-n', scene.namespace, 'delete', 'podvolumebackups', '--all', '--timeout=120s'])
+    })
+  })
+
+  async function restoredAfter(name: string, disaster: () => Promise<unknown>): Promise<void> {
     const before = await pod.tree('/data')
-    await given.cluster.kubectl(['delete', 'namespace', shop, '--timeout=120s'])
-    await scene.succeed('restore', 'create', 'files', '--from-backup=files', '--wait')
-    const described = await scene.succeed('restore', 'describe', 'files', '--details')
+    await disaster()
+    await scene.succeed('restore', 'create', name, '--from-backup=files', '--wait')
+    const described = await scene.succeed('restore', 'describe', name, '--details')
     assert.match(described, /Phase:\s+Completed/, described)
     await pod.ready()
     assert.equal(await pod.tree('/data'), before)
     assert.equal(await pod.run('cat /cache/file'), 'cached\n')
-  })
+  }
 
   it('are in snapshots that kopia lists and verifies', async t => {
     const repository = await scene.kopia(t, shop)

@@ -27,7 +27,13 @@ const settings = {
 /** What is looked at of a mover's pod. */
 interface Mover extends KubeObject {
   spec: {
-    containers: { args: string[]; resources: object; volumeMounts: { name: string; mountPath: string }[] }[]
+    securityContext: object
+    containers: {
+      args: string[]
+      resources: object
+      securityContext: object
+      volumeMounts: { name: string; mountPath: string }[]
+    }[]
     volumes: { name: string; ephemeral?: { volumeClaimTemplate: { spec: { storageClassName: string } } } }[]
   }
 }
@@ -127,6 +133,11 @@ describe('the settings of file system backups', { skip: given.skip, concurrency:
       ...more,
     )
 
+  const securityOf = ({ spec }: Pick<Mover, 'spec'>) => [
+    spec.securityContext,
+    spec.containers[0]?.securityContext,
+  ]
+
   /** The pod of a move's mover. */
   const moverOf = ({ metadata }: KubeObject): Mover => {
     const mover = movers.get(metadata.name ?? '')
@@ -150,6 +161,10 @@ describe('the settings of file system backups', { skip: given.skip, concurrency:
         [],
       )
     }
+    const agent = JSON.parse(await kubectl(['-n', namespace, 'get', 'daemonset', 'node-agent', '-o', 'json']))
+    const [one] = backups
+    assert.ok(one !== undefined)
+    assert.deepEqual(securityOf(moverOf(one)), securityOf(agent.spec.template))
     const repository = await scene.kopia(t, data)
     const policies = await repository.json<StoredPolicy[]>(['policy', 'list'])
     const ofVolumes = policies.filter(({ target }) => target.path.startsWith('snapshot-pod-volume/'))

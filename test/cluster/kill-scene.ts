@@ -23,7 +23,8 @@ interface Pod extends KubeObject {
   }
 }
 const PodKind = builtInKind<Pod>('Pod')
-const programs = { server: serverCommand, 'node agent': nodeAgentCommand, mover: moverCommand() }
+const programs = { mover: moverCommand(), 'node agent': nodeAgentCommand, server: serverCommand }
+const victims = Object.keys(programs) as (keyof typeof programs)[]
 
 /** What tests do that kill the programs of an installation. */
 export interface KillScene {
@@ -31,7 +32,7 @@ export interface KillScene {
   createRestore(name: string, spec: RestoreSpec): Promise<void>
   /** Waits until nothing more happens to a backup or restore, with pods that start at once; returns its last phase. */
   ended(of: 'backup' | 'restore', name: string): Promise<string>
-  /** Kills programs at moments within a time that the seed chooses, until it has killed as many as that says. */
+  /** Kills programs at moments within a time, as often as the seed says; a seed that finds none of its victims kills whoever is there then. */
   killSome(random: SeededRandom, t: TestContext, withinMs: number): Promise<void>
   /** The kubelet waits longer before each start of a container that was killed often; a pod in its place starts at once. */
   reviveFailing(): Promise<void>
@@ -57,6 +58,12 @@ export function killScene({ given, namespace, client }: KillSceneOptions): KillS
       if (container?.state?.waiting?.reason !== 'CrashLoopBackOff') continue
       await pods.delete(metadata.name ?? '', { gracePeriodSeconds: 0 }).catch(unlessNotFound)
     }
+  }
+
+  /** False when there is none. */
+  async function kill(victim: keyof typeof programs, random: SeededRandom): Promise<boolean> {
+    const pids = await podProcesses({ cluster: given.cluster, namespace, command: programs[victim] })
+    return pids.length > 0 && sent(random.pick(pids), 'SIGKILL')
   }
 
   return {
@@ -92,14 +99,23 @@ export function killScene({ given, namespace, client }: KillSceneOptions): KillS
     },
     async killSome(random, t, withinMs) {
       const count = random.integer(1, 4)
+      let killed = 0
       for (let at = 0; at < count; at += 1) {
         await sleep((random.next() * withinMs) / count)
-        const victim = random.pick(Object.keys(programs) as (keyof typeof programs)[])
-        const pids = await podProcesses({ cluster: given.cluster, namespace, command: programs[victim] })
-        if (pids.length === 0) continue
-        const killed = sent(random.pick(pids), 'SIGKILL')
-        t.diagnostic(`${killed ? 'killed' : 'missed'} a ${victim}`)
+        const victim = random.pick(victims)
+        const isKilled = await kill(victim, random)
+        t.diagnostic(`${isKilled ? 'killed' : 'missed'} a ${victim}`)
+        if (isKilled) killed += 1
       }
+      if (killed > 0) return
+      await untilSeen('something to kill', async () => {
+        for (const victim of victims) {
+          if (!(await kill(victim, random))) continue
+          t.diagnostic(`killed a ${victim} in the place of those that were missed`)
+          return true
+        }
+        return false
+      })
     },
     reviveFailing,
     recovered: () =>

@@ -1,4 +1,4 @@
-import type { Restore } from '@lateen/api'
+import type { PodVolumeBackup, Restore } from '@lateen/api'
 import type { ActionItem, OperationProgress, ResourceIdentifier, ResourceSelector } from './item-actions.ts'
 
 /** Other objects of the backup that is restored, as they are in it. */
@@ -17,6 +17,8 @@ export interface RestoreActionInput {
   restore: Restore
   /** Only actions in the server itself have it. */
   backedUp?: BackedUpObjects | undefined
+  /** Of the whole backup, as the restore itself goes by them. Only actions in the server itself have them. */
+  podVolumeBackups?: readonly PodVolumeBackup[] | undefined
   signal?: AbortSignal | undefined
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type BackupRepository,
   inheritedAnnotations,
@@ -66,21 +67,35 @@ export interface MaintenanceJobFacts {
 
 const longestJobName = 63
 
+/** Maintenance that has not ended by then never will: no image, no node for it. It counts as failed, and is tried again. */
+const LONGEST_JOB_S = 24 * 3600
+
 /** The Job that maintains a repository once. */
 export function maintenanceJob(facts: MaintenanceJobFacts): Job {
   const { repository, now } = facts
   const { name = '', namespace = '' } = repository.metadata
-  const full = `${name}-maintain-job-${now}`
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
-      name: full.length > longestJobName ? `repo-maintain-job-${now}` : full,
+      name: jobName(name, now),
       namespace,
       labels: { [labelNames.repositoryName]: nameOrHash(name) },
     },
-    spec: { backoffLimit: 0, template: podTemplate(facts) },
+    spec: {
+      backoffLimit: 0,
+      activeDeadlineSeconds: LONGEST_JOB_S,
+      template: podTemplate(facts),
+    },
   }
+}
+
+/** Velero's, with a hash in the place of what is too long: two repositories may begin at the same moment. */
+function jobName(repository: string, now: number): string {
+  const full = `${repository}-maintain-job-${now}`
+  if (full.length <= longestJobName) return full
+  const hash = createHash('sha256').update(repository).digest('hex').slice(0, 16)
+  return `repo-${hash}-maintain-job-${now}`
 }
 
 function podTemplate(facts: MaintenanceJobFacts): object {

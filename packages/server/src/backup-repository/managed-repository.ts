@@ -1,4 +1,5 @@
 import { type BackupRepository, type BackupStorageLocation, repositoryTypeOf } from '@lateen/api'
+import { noFence } from '@lateen/kube'
 import {
   type ForgetOutcome,
   type RepositoryProvider,
@@ -39,22 +40,37 @@ export async function managedRepository(
   const target = { key: { volumeNamespace, backupStorageLocation, repositoryType }, location, config }
   if (repositoryType === 'kopia') {
     const { repo, service } = await kopiaAccess(target, ports, signal)
-    return bound(unifiedRepositoryProvider(service), repo)
+    return bound(unifiedRepositoryProvider(service), repo, () => undefined)
   }
   if (restic === undefined) throw noRestic(volumeNamespace)
   const repo = await resticAccess({ ...target, identifier: spec.resticIdentifier }, ports, signal)
-  return bound(resticRepositoryProvider(restic, log), repo)
+  const { fence = noFence } = ports
+  return bound(resticRepositoryProvider(restic, log), repo, change =>
+    fence.check(`${change} the repository ${repo.repository}`),
+  )
 }
 
-function bound<R>(provider: RepositoryProvider<R>, repo: R): ManagedRepository {
+/** `guard` is asked before each command; what it throws is the answer. The native format asks for every blob by itself. */
+function bound<R>(
+  provider: RepositoryProvider<R>,
+  repo: R,
+  guard: (change: string) => void,
+): ManagedRepository {
   return {
-    prepare: signal => provider.prepareRepo(repo, { signal }),
+    async prepare(signal) {
+      guard('prepare')
+      await provider.prepareRepo(repo, { signal })
+    },
     async maintain(signal) {
+      guard('unlock')
       await provider.ensureUnlockRepo(repo, { signal })
+      guard('prune')
       await provider.pruneRepo(repo, { signal })
     },
     async forget(snapshotIds, signal) {
+      guard('unlock')
       await provider.ensureUnlockRepo(repo, { signal })
+      guard('forget snapshots of')
       return provider.batchForget(repo, snapshotIds, { signal })
     },
   }

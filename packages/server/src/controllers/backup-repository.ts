@@ -158,7 +158,8 @@ async function act(step: RepositoryStep, subject: Subject, scope: Scope): Promis
       return done()
     case 'maintain':
       await maintain(subject, scope)
-      return done()
+      // Its end is an event, unless no Job of this repository came of it.
+      return again({ afterMs: LONGEST_WAIT_MS })
   }
 }
 

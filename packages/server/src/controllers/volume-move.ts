@@ -154,7 +154,7 @@ function stateOf(
 ): MoverState {
   const noted = object.metadata.annotations?.[moverResult]
   if (noted !== undefined) return { type: 'ended', well: true, lastWords: noted }
-  return withResult(moverState(mover), resultOf(object, results))
+  return withResult(moverState(mover), { phase: phaseOf(object), result: resultOf(object, results) })
 }
 
 async function act<T extends VolumeMove>(step: MoveStep, object: T, scope: Scope<T>): Promise<Outcome> {

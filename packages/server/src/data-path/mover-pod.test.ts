@@ -49,6 +49,15 @@ const facts = {
   resourceTimeout: '10m0s',
 } as const
 
+/** A node agent whose pod and container have security contexts of somebody's own. */
+function agentWith(ofPod: object, ofContainer: object): DaemonSet {
+  const { template } = nodeAgent.spec
+  const [container] = template.spec.containers
+  const containers = [{ ...container, image: 'lateen:v1', securityContext: ofContainer }]
+  const spec = { ...template.spec, securityContext: ofPod, containers }
+  return { ...nodeAgent, spec: { template: { ...template, spec } } }
+}
+
 interface MoverSpec {
   containers: Record<string, unknown>[]
   volumes: { name: string; hostPath?: { path: string; type?: string } }[]
@@ -85,7 +94,42 @@ describe('moverPod', () => {
     ])
     assert.deepEqual(container?.securityContext, { privileged: true })
     assert.deepEqual(spec.securityContext, { runAsUser: 0 })
-    assert.deepEqual(spec.tolerations, [{ key: 'CriticalAddonsOnly' }])
+  })
+
+  it('has the security contexts of the node agent, except that it is root and owns no files by a group', () => {
+    const seccompProfile = { type: 'RuntimeDefault' }
+    const agent = agentWith(
+      { seccompProfile, runAsUser: 7, runAsNonRoot: true, fsGroup: 7, fsGroupChangePolicy: 'Always' },
+      {
+        ...{ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, seLinuxOptions: { type: 'own' } },
+        ...{ runAsUser: 7, runAsNonRoot: true, privileged: false },
+      },
+    )
+    const securityOf = (more: Partial<MoverFacts> = {}) => {
+      const { spec } = moverPod({ ...facts, nodeAgent: agent, ...more }) as unknown as { spec: MoverSpec }
+      return [spec.securityContext, spec.containers[0]?.securityContext]
+    }
+    const ofPod = { seccompProfile, runAsUser: 0 }
+    const inherited = { readOnlyRootFilesystem: true, seLinuxOptions: { type: 'own' } }
+    const confined = { ...inherited, allowPrivilegeEscalation: false }
+    assert.deepEqual(securityOf(), [ofPod, { ...confined, privileged: false }])
+    assert.deepEqual(securityOf({ config: { privilegedFsBackup: true } }), [
+      ofPod,
+      { ...inherited, privileged: true },
+    ])
+    const volume = { claim: 'daily-x1', mode: 'Filesystem' } as const
+    assert.deepEqual(securityOf({ volume }), [ofPod, confined])
+    assert.deepEqual(securityOf({ volume, noRelabeling: true }), [
+      { ...ofPod, seLinuxOptions: { type: 'spc_t' } },
+      { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+    ])
+  })
+
+  it('stays on its node where the node agent stays, and goes elsewhere by the well-known tolerations alone', () => {
+    const tolerationsOf = (node: string | undefined) =>
+      (moverPod({ ...facts, node }) as unknown as { spec: MoverSpec }).spec.tolerations
+    assert.deepEqual(tolerationsOf('one'), [{ key: 'CriticalAddonsOnly' }, { key: 'other' }])
+    assert.deepEqual(tolerationsOf(undefined), [{ key: 'CriticalAddonsOnly' }])
   })
 
   it('takes resources, labels and priority from the settings', () => {
@@ -121,7 +165,7 @@ describe('moverPod', () => {
     assert.deepEqual(spec.os, { name: 'windows' })
     assert.deepEqual(spec.securityContext, { windowsOptions: { runAsUserName: 'ContainerAdministrator' } })
     assert.equal(spec.containers[0]?.securityContext, undefined)
-    assert.equal(spec.tolerations.length, 3)
+    assert.equal(spec.tolerations.length, 4)
   })
 
   describe('for a volume behind a claim', () => {
@@ -153,7 +197,7 @@ describe('moverPod', () => {
       const container = containerOf(made({ claim: 'daily-x1', mode: 'Filesystem', readOnly: true }))
       const [mount] = container.volumeMounts as object[]
       assert.deepEqual(mount, { name: 'aaaa-bbbb', mountPath: '/aaaa-bbbb', readOnly: true })
-      assert.equal(container.securityContext, undefined)
+      assert.deepEqual(container.securityContext, {})
       assert.deepEqual(container.command, ['/velero', 'data-mover', 'backup'])
       assert.deepEqual((container.args as string[]).slice(0, 4), [
         ...['--volume-path=/aaaa-bbbb', '--volume-mode=Filesystem', '--resource-timeout=10m0s'],

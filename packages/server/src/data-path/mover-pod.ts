@@ -12,7 +12,13 @@ interface NodeAgentContainer {
   env?: readonly object[]
   envFrom?: readonly object[]
   volumeMounts?: readonly { name: string }[]
-  securityContext?: { privileged?: boolean }
+  securityContext?: {
+    privileged?: boolean
+    allowPrivilegeEscalation?: boolean
+    runAsUser?: number
+    runAsNonRoot?: boolean
+    seLinuxOptions?: object
+  }
 }
 
 /** What is read of the node agent's DaemonSet. */
@@ -24,6 +30,13 @@ export interface DaemonSet extends KubeObject {
         containers: readonly NodeAgentContainer[]
         volumes?: readonly { name: string; hostPath?: { path: string } }[]
         serviceAccountName?: string
+        securityContext?: {
+          runAsUser?: number
+          runAsNonRoot?: boolean
+          fsGroup?: number
+          fsGroupChangePolicy?: string
+          seLinuxOptions?: object
+        }
         dnsPolicy?: string
         dnsConfig?: object
         imagePullSecrets?: readonly object[]
@@ -146,7 +159,7 @@ export function moverPod(facts: MoverFacts): Pod {
       ...(spec.dnsPolicy && { dnsPolicy: spec.dnsPolicy }),
       ...(spec.dnsConfig && { dnsConfig: spec.dnsConfig }),
       ...(spec.imagePullSecrets && { imagePullSecrets: spec.imagePullSecrets }),
-      ...systemOf(facts, spec.tolerations),
+      ...systemOf(facts),
     },
   }
   return pod
@@ -187,7 +200,7 @@ function attachmentOf(
 }
 
 function moverContainer(facts: MoverFacts): object {
-  const { work, owner, os, nodeAgent, config, resourceTimeout, cache, volume } = facts
+  const { work, owner, nodeAgent, config, resourceTimeout, cache, volume } = facts
   const container = containerOf(nodeAgent)
   const { name = '', uid = '' } = owner.metadata
   const { command, nameFlag } = wordsOf(owner)
@@ -216,16 +229,32 @@ function moverContainer(facts: MoverFacts): object {
     ],
     ...(devices.length > 0 && { volumeDevices: devices }),
     resources: resourcesOf(config.podResources ?? {}),
-    ...(os === 'linux' && 'hostPath' in volume && { securityContext: privilegeOf(container, config) }),
+    ...containerSecurity(container, facts),
   }
 }
 
-/** Folders of a node are seen with the rights that the node agent has, or as the settings say. */
-function privilegeOf(
-  { securityContext }: NodeAgentContainer,
-  { privilegedFsBackup }: NodeAgentConfig,
+/**
+ * That of the node agent, as the pod's root. Folders of a node are seen with the privilege that the node agent has, or as the settings say;
+ * what is behind a claim needs none.
+ */
+function containerSecurity(
+  { securityContext = {} }: NodeAgentContainer,
+  { os, volume, config, noRelabeling }: MoverFacts,
 ): object {
-  return { privileged: privilegedFsBackup ?? securityContext?.privileged ?? false }
+  if (os !== 'linux') return {}
+  const { privileged: ofAgent, allowPrivilegeEscalation, seLinuxOptions, ...others } = securityContext
+  const { runAsUser: _user, runAsNonRoot: _rule, ...inherited } = others
+  const privileged = 'hostPath' in volume && (config.privilegedFsBackup ?? ofAgent ?? false)
+  return {
+    securityContext: {
+      ...inherited,
+      // Kubernetes refuses it beside the privilege.
+      ...(allowPrivilegeEscalation !== undefined && !privileged && { allowPrivilegeEscalation }),
+      // It would be taken rather than the pod's.
+      ...(seLinuxOptions && !noRelabeling && { seLinuxOptions }),
+      ...('hostPath' in volume && { privileged }),
+    },
+  }
 }
 
 /** The first container of the node agent. Throws `NO_NODE_AGENT` for a DaemonSet without any. */
@@ -245,13 +274,18 @@ function logArguments(args: readonly string[]): string[] {
   })
 }
 
-function systemOf({ os, noRelabeling }: MoverFacts, given: readonly { key?: string }[] = []): object {
-  const inherited = inheritedTolerations
+function systemOf({ os, node, nodeAgent, noRelabeling }: MoverFacts): object {
+  const { securityContext = {}, tolerations: given = [] } = nodeAgent.spec.template.spec
+  const wellKnown = inheritedTolerations
     .map(key => given.find(toleration => toleration.key === key))
     .filter(toleration => toleration !== undefined)
+  // Where the node agent may stay, its mover may: taints with NoExecute count for pods that nobody schedules, too.
+  const inherited = node === undefined ? wellKnown : given
   if (os === 'linux') {
+    // With a group, the kubelet would give all files behind a claim to it.
+    const { fsGroup: _group, fsGroupChangePolicy: _policy, runAsNonRoot: _rule, ...same } = securityContext
     const seLinux = noRelabeling && { seLinuxOptions: { type: 'spc_t' } }
-    return { securityContext: { runAsUser: 0, ...seLinux }, tolerations: inherited }
+    return { securityContext: { ...same, runAsUser: 0, ...seLinux }, tolerations: inherited }
   }
   const windows = (effect: string) => ({ key: 'os', operator: 'Equal', value: 'windows', effect })
   return {

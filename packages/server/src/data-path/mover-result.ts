@@ -1,3 +1,4 @@
+import type { DataMovePhase } from '@lateen/api'
 import type { Informer, KubeObject } from '@lateen/kube'
 import { jsonObject } from './json-object.ts'
 import type { MoverEvent } from './mover-reports.ts'
@@ -20,10 +21,15 @@ export function resultOf({ metadata }: KubeObject, results: Informer<MoverEvent>
 }
 
 /**
- * How a mover stands that may have told its result. What has told it has nothing left to do, and the kubelet takes a second or more to
- * notice that it ended.
+ * How a mover stands that may have told its result. What has told it has nothing left to do: the kubelet takes a second or more to notice
+ * that it ended, and whatever becomes of its pod by then, the data are where they should be. Before it moves it has no result, and when
+ * that is written down only its pod matters.
  */
-export function withResult(state: MoverState, result: string | undefined): MoverState {
-  if (state.type !== 'running' || result === undefined) return state
+export function withResult(
+  state: MoverState,
+  { phase, result }: { phase: DataMovePhase; result: string | undefined },
+): MoverState {
+  const isMoving = phase === 'InProgress' || phase === 'Canceling'
+  if (!isMoving || result === undefined) return state
   return { type: 'ended', well: true, lastWords: result }
 }

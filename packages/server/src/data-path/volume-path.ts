@@ -16,6 +16,9 @@ const ClaimKind = builtInKind<Claim>('PersistentVolumeClaim')
 
 const VolumeKind = builtInKind<Volume>('PersistentVolume')
 
+/** Where the kubelet has volumes of CSI drivers: each in a folder of its own, which has the mount in it. */
+const csiFolder = 'kubernetes.io~csi'
+
 export interface VolumePathPorts {
   client: KubeClient
   /** Where the node's folder of pods is in this process's file system. */
@@ -45,7 +48,7 @@ export async function volumePath(pod: Pod, volumeName: string, ports: VolumePath
   }
   const folder = await volumeFolder(pod, volume, { ...ports, about })
   const volumes = path.join(uid, 'volumes')
-  const found = await pathsBelow(path.join(ports.podsFolder, volumes), folder)
+  const found = await kindsWith(path.join(ports.podsFolder, volumes), folder)
   const [only] = found
   if (only !== undefined && found.length === 1) return path.join(volumes, only, ...folder)
   throw new DataPathError('VOLUME_NOT_FOUND', {
@@ -59,7 +62,7 @@ async function volumeFolder(
   pod: Pod,
   volume: PodVolume,
   { client, signal, about }: VolumePathPorts & { about: string },
-): Promise<string[]> {
+): Promise<[string, ...string[]]> {
   if (volume.hostPath !== undefined) throw onHostPath(about)
   if (volume.persistentVolumeClaim === undefined) {
     return volume.csi === undefined ? [volume.name] : [volume.name, 'mount']
@@ -91,16 +94,23 @@ function onHostPath(about: string): DataPathError {
   })
 }
 
-/** The folders in `parent` that have this one below them. */
-async function pathsBelow(parent: string, below: readonly string[]): Promise<string[]> {
-  const kinds = await readdir(parent).catch(() => [])
+/** The kinds of volumes that have this one. Only the kubelet's own folders are read: what is mounted may be of any size, or never answer. */
+async function kindsWith(
+  volumes: string,
+  [name = '', mount]: readonly [string, ...string[]],
+): Promise<string[]> {
   const found = []
-  for (const kind of kinds) {
-    const exists = await readdir(path.join(parent, kind, ...below)).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => error.code === 'EACCES',
-    )
-    if (exists) found.push(kind)
+  for (const kind of await namesIn(volumes)) {
+    // Of other kinds the folder of that name is the mount itself.
+    if (mount !== undefined && kind !== csiFolder) continue
+    const ofKind = path.join(volumes, kind)
+    if (!(await namesIn(ofKind)).includes(name)) continue
+    if (mount === undefined || (await namesIn(path.join(ofKind, name))).includes(mount)) found.push(kind)
   }
   return found
+}
+
+/** Without a look at what the names stand for. */
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => [])
 }

@@ -62,10 +62,14 @@ export class PodVolumeRestoresOf {
     this.#deadline = clock.now() + timeoutMs
   }
 
-  /** Begins to restore the volumes of a pod, and does not wait for it. Throws KubeErrors and `RepositoryError`. */
+  /**
+   * Begins to restore the volumes of a pod, and does not wait for it. Throws KubeErrors and `RepositoryError`, and says so where the pod
+   * does not wait for them: nobody would ever begin, for it has started on empty volumes.
+   */
   async begin(request: PodWithBackups, signal: AbortSignal): Promise<void> {
     const { pod, sourceNamespace, podVolumeBackups, location } = request
     const restorable = podVolumeBackups.filter(hasData(pod))
+    if (restorable.length > 0) requireWaiting(pod, restorable.length)
     const addresses = new Map<string, string>()
     for (const repositoryType of new Set(restorable.map(formatOf))) {
       const key = { volumeNamespace: sourceNamespace, backupStorageLocation: location, repositoryType }
@@ -159,7 +163,20 @@ interface Claim extends KubeObject {
 }
 
 interface PodItem extends ActionItem {
-  spec?: { volumes?: readonly { name: string; persistentVolumeClaim?: { claimName?: string } | null }[] }
+  spec?: {
+    volumes?: readonly { name: string; persistentVolumeClaim?: { claimName?: string } | null }[]
+    initContainers?: readonly { name: string }[]
+  }
+}
+
+const waitContainer = 'restore-wait'
+
+function requireWaiting(pod: ActionItem, count: number): void {
+  if ((pod as PodItem).spec?.initContainers?.some(({ name }) => name === waitContainer)) return
+  const { namespace, name } = pod.metadata
+  throw new Error(
+    `the data of ${count} volumes of pods/${namespace}/${name} are not restored: the pod was created without the init container ${waitContainer}; see what took it away (a plugin, a resource modifier, an admission webhook), delete the pod and restore again`,
+  )
 }
 
 const ClaimKind = builtInKind<Claim>('PersistentVolumeClaim')

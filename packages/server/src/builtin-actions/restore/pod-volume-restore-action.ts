@@ -1,4 +1,4 @@
-import { backupSelector, type PodVolumeBackup, PodVolumeBackupKind } from '@lateen/api'
+import type { PodVolumeBackup } from '@lateen/api'
 import { builtInKind, type KubeClient, type KubeObject, unlessNotFound } from '@lateen/kube'
 import type { ActionItem, RestoreItemAction } from '@lateen/plugin'
 import type { PluginConfig } from './plugin-config.ts'
@@ -33,19 +33,21 @@ export interface PodVolumeRestoreActionOptions {
   config: PluginConfig
 }
 
-/** `velero.io/pod-volume-restore`: a pod whose volumes are restored from files waits for them in an init container. */
+/**
+ * `velero.io/pod-volume-restore`: a pod whose volumes are restored from files waits for them in an init container. It goes by what the
+ * restore goes by, and not by the cluster's objects: those may be gone, and the pod would start on empty volumes.
+ */
 export function podVolumeRestoreAction(options: PodVolumeRestoreActionOptions): RestoreItemAction {
   return {
     appliesTo: async () => ({ includedResources: ['pods'] }),
-    async execute({ item, itemFromBackup, restore, signal }) {
+    async execute({ item, itemFromBackup, restore, podVolumeBackups = [], signal }) {
       const pod = item as PodItem
       const { spec = {} } = pod
       const of = {
         namespace: itemFromBackup.metadata.namespace ?? '',
         name: itemFromBackup.metadata.name ?? '',
       }
-      const backups = await backupsOf(restore.spec.backupName ?? '', options, signal)
-      const volumes = volumesWithData(pod, of, backups)
+      const volumes = volumesWithData(pod, of, podVolumeBackups)
       const waiting =
         volumes.length === 0
           ? []
@@ -77,17 +79,8 @@ function waitingWith(pod: PodItem, waiting: readonly object[]): ActionItem {
   return { ...pod, spec: { ...spec, ...(all.length > 0 && { initContainers: all }) } } as ActionItem
 }
 
-async function backupsOf(
-  backupName: string,
-  { client, namespace }: PodVolumeRestoreActionOptions,
-  signal: AbortSignal | undefined,
-): Promise<PodVolumeBackup[]> {
-  const labelSelector = backupSelector(backupName)
-  return client.resource(PodVolumeBackupKind, namespace).list({ labelSelector, signal }).toArray()
-}
-
 /** The volumes that the pod still has and of which there are files. */
-export function volumesWithData(
+function volumesWithData(
   { spec }: PodItem,
   source: { namespace: string; name: string },
   backups: readonly PodVolumeBackup[],

@@ -69,7 +69,8 @@ async function execute(
 ): Promise<RestoreItemResult> {
   try {
     const { restore, backedUp } = run
-    return await action.execute({ item, itemFromBackup, restore, backedUp, signal })
+    const { podVolumeBackups } = run.volumes
+    return await action.execute({ item, itemFromBackup, restore, backedUp, podVolumeBackups, signal })
   } catch (cause) {
     throwIfOver(cause, signal)
     throw new RestoreItemError('ITEM_ACTION_FAILED', itemId(at), {

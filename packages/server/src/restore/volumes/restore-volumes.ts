@@ -1,4 +1,4 @@
-import { annotationNames, type Backup, type Restore } from '@lateen/api'
+import { annotationNames, type Backup, type PodVolumeBackup, type Restore } from '@lateen/api'
 import type { Clock } from '@lateen/kube'
 import type { ActionItem, BackedUpObjects } from '@lateen/plugin'
 import { type GroupResource, groupResource } from '../../item/item.ts'
@@ -47,6 +47,11 @@ export class RestoreVolumes {
   constructor(options: RestoreVolumesOptions) {
     this.#options = options
     this.#index = new BackedUpIndex(options.backedUp)
+  }
+
+  /** For actions: what pods are to wait for, and nothing else is restored into their volumes. */
+  get podVolumeBackups(): readonly PodVolumeBackup[] {
+    return this.#options.backedUp.podVolumeBackups
   }
 
   /** For claims: what has become of the volumes that they name. */
