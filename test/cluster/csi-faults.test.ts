@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BackupKind } from '@lateen/api'
+import { unlessNotFound } from '@lateen/kube'
+import { VolumeSnapshotKind } from '../../packages/server/src/csi/snapshot-kinds.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { setFaults } from '../csi-driver/faults.ts'
@@ -234,6 +238,42 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
     assert.match(stdout, new RegExp(content))
     await refusal[Symbol.asyncDispose]()
     await scene.deleteBackups('refused')
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  it('whose contents cannot be moved for that reason are gone when their backup is over', async () => {
+    await using _refusal = await refuseRetain(given.cluster)
+    const { status } = await backUp('unmoved', '--snapshot-move-data')
+    assert.equal(status?.phase, 'PartiallyFailed')
+    assert.match((await told('unmoved')).errors, /nothing is kept here/)
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  it('are in the storage if they are in the backup, whenever somebody deletes their objects while it ends', async () => {
+    const snapshots = scene.client.resource(VolumeSnapshotKind, shop)
+    const backups = scene.client.resource(BackupKind, scene.namespace)
+    const names: string[] = []
+    for (const delayMs of [0, 100, 300]) {
+      const name = `raced-${delayMs}`
+      names.push(name)
+      await faults({ snapshotsReady: { afterMs: 3_000 } })
+      await scene.succeed('backup', 'create', name, `--include-namespaces=${shop}`)
+      const snapshot = await snapshotHas(name, ({ metadata }) => metadata.name)
+      const ends = async () => {
+        const { status } = await backups.get(name)
+        return /^(Finalizing|Completed|PartiallyFailed|Failed)/.test(status?.phase ?? '')
+      }
+      const failure = () => new Error(`the backup ${name} does not end`)
+      await waitUntil(ends, { timeoutMs: 120_000, everyMs: 10, failure })
+      await sleep(delayMs)
+      await snapshots.delete(snapshot).catch(unlessNotFound)
+      assert.match(await phaseOf(name), /^(Completed|PartiallyFailed)$/)
+      await scene.nothingIsLeft()
+    }
+    await faults({})
+    await scene.deleteBackups(...names)
     await scene.nothingIsLeft()
     assert.deepEqual(await scene.driverSnapshots(), own)
   })

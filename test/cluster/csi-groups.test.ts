@@ -58,7 +58,7 @@ describe('Volumes that are snapshotted together', { skip: given.skip, concurrenc
     await pod.run('for each in table log cache; do echo $each > /$each/file; done')
   })
   after(async () => {
-    const namespaces = [shop, `${shop}-two`, `${shop}-three`]
+    const namespaces = [shop, `${shop}-two`, `${shop}-three`, `${shop}-four`]
     await kubectl('delete', 'namespace', ...namespaces, '--wait=false', '--ignore-not-found')
   })
 
@@ -168,6 +168,17 @@ volumePolicies:
     )
     await scene.nothingIsLeft()
     await kubectl('-n', shop, 'delete', 'pvc', 'unbound')
+  })
+
+  it('leave no group behind that the driver never completes', async () => {
+    const four = `${shop}-four`
+    const annotations = { 'velero.io/csi-volume-group-snapshot-class': 'nowhere' }
+    await createCsiPod(given.cluster, { namespace: four, claims: { table: { ...member, annotations } } })
+    const flags = [`--include-namespaces=${four}`, '--csi-snapshot-timeout=3s']
+    const { status } = await scene.backUp('nowhere', ...flags)
+    assert.equal(status?.phase, 'PartiallyFailed')
+    assert.match(await scene.succeed('backup', 'describe', 'nowhere', '--details'), /had no handles after 3s/)
+    await scene.nothingIsLeft()
   })
 
   it('are found by whoever comes later, and removed by whoever finds them half removed', async () => {

@@ -6,6 +6,7 @@ const findingTypes = [
   'stuck',
   'unreferenced-object',
   'unfinished-backup',
+  'half-deleted-backup',
   'restore-files',
   'journal',
   'stray-key',

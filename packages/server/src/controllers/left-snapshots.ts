@@ -13,13 +13,15 @@ import {
   watching,
 } from '@lateen/kube'
 import { archivedSnapshots } from '../backup/finalize/archived-snapshots.ts'
-import { removeSnapshots } from '../backup/finalize/clean-up-snapshots.ts'
+import { archiveUnknown, hasSnapshotOf, removeSnapshots } from '../backup/finalize/clean-up-snapshots.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
-import { isCsiServed } from '../csi/csi-served.ts'
+import { isGroupOf } from '../csi/backup-groups.ts'
+import { areGroupsServed, isCsiServed } from '../csi/csi-served.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
+import { VolumeGroupSnapshotKind } from '../csi/group-snapshot-kinds.ts'
 import { orphanContents, removeOrphan } from '../csi/orphan-contents.ts'
-import { snapshotGroup, type VolumeSnapshotContent, VolumeSnapshotKind } from '../csi/snapshot-kinds.ts'
+import { type VolumeSnapshotContent, VolumeSnapshotKind } from '../csi/snapshot-kinds.ts'
 import type { StuckGauge } from '../metrics/stuck-gauge.ts'
 import {
   hasEnded,
@@ -66,7 +68,9 @@ export function leftSnapshotsController(options: LeftSnapshotsOptions): Controll
   async function reconcile(_key: string, context: ReconcileContext): Promise<Outcome> {
     const scope = { ...options, ...context }
     const found = await findLeft(scope)
-    for (const backup of new Set(found.map(each => each.backup))) await removeLeft(backup, scope)
+    const withGroups = await backupsWithGroups(scope)
+    for (const backup of new Set([...found.map(each => each.backup), ...withGroups]))
+      await removeLeft(backup, scope)
     if (rounds % CONTENTS_EVERY === 0 || hasRemoved) await removeOrphans(scope)
     rounds += 1
     const left = found.length === 0 ? [] : await findLeft(scope)
@@ -107,6 +111,21 @@ async function findLeft({ client, backups, busy, signal }: Scope): Promise<LeftS
     .catch(noneIfUnseen)
   const present = snapshots.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   return leftSnapshots(present, backups.list()).filter(({ backup }) => !busy.has(keyOf(backup)))
+}
+
+/** The backups that left groups: one that the driver never completed has no snapshots to be found by. */
+async function backupsWithGroups({ client, backups, busy, signal }: Scope): Promise<Backup[]> {
+  if (!(await areGroupsServed(client.discovery, signal))) return []
+  const groups = await client
+    .resource(VolumeGroupSnapshotKind)
+    .list({ labelSelector: labelNames.backupUid, signal })
+    .toArray()
+    .catch(noneIfUnseen)
+  const present = groups.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  return backups
+    .list()
+    .filter(backup => hasEnded(backup) && !busy.has(keyOf(backup)))
+    .filter(({ metadata }) => present.some(group => isGroupOf(group, metadata.uid ?? '')))
 }
 
 async function removeLeft(backup: Backup, scope: Scope): Promise<void> {
@@ -159,11 +178,10 @@ async function removeOrphans(scope: Scope): Promise<void> {
 async function removeOrphanOf(backup: Backup, content: VolumeSnapshotContent, scope: Scope): Promise<void> {
   const { client, signal } = scope
   if (backup.status?.phase === 'Failed') return removeOrphan(content, false, { client, signal })
-  const { namespace = '', name = '' } = content.spec.volumeSnapshotRef
-  const id = { group: snapshotGroup, resource: 'volumesnapshots', namespace, name }
   await withStore(backup, scope, async store => {
     const archived = await archivedSnapshots({ backup, store, signal })
-    await removeOrphan(content, archived.has(id), { client, signal })
+    if (archived === undefined) throw archiveUnknown()
+    await removeOrphan(content, hasSnapshotOf(content, archived), { client, signal })
   })
 }
 

@@ -1,5 +1,6 @@
 import { labelNames } from '@lateen/api'
 import { deleteExactly, isForbidden, unlessChanged, unlessNotFound } from '@lateen/kube'
+import { groupSnapshotName } from './claim-group.ts'
 import { type GroupPorts, groupHandlesAnnotation, markGroup, readGroup } from './group-members.ts'
 import {
   type VolumeGroupSnapshot,
@@ -9,6 +10,7 @@ import {
 } from './group-snapshot-kinds.ts'
 import { deleteContent, deleteSnapshot, setPolicy, setPolicyOf } from './release-snapshot.ts'
 import {
+  type DeletionPolicy,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
   VolumeSnapshotContentKind,
@@ -25,6 +27,14 @@ export interface BackupGroup {
 /** Whether a snapshot was taken with a group. */
 export function isMemberOf({ metadata }: VolumeSnapshot, { snapshots }: BackupGroup): boolean {
   return snapshots.some(each => each.metadata.uid === metadata.uid)
+}
+
+/** Whether a group snapshot was taken by the backup with that uid. The label alone does not tell, because people copy objects with their labels. */
+export function isGroupOf({ metadata, spec }: VolumeGroupSnapshot, backupUid: string): boolean {
+  const { namespace = '', name, labels } = metadata
+  if (backupUid === '' || labels?.[labelNames.backupUid] !== backupUid) return false
+  const selected = Object.entries(spec.source.selector?.matchLabels ?? {})
+  return selected.some(([label, value]) => name === groupSnapshotName(backupUid, { namespace, label, value }))
 }
 
 /** What the snapshot controller marks contents with when their group goes. Without it the sidecar keeps them. */
@@ -47,7 +57,7 @@ export async function groupsOfBackup(
     .toArray()
     .catch((error: unknown) => (isForbidden(error) ? undefined : unlessNotFound(error)))
   if (groups === undefined) return []
-  for (const group of groups) {
+  for (const group of groups.filter(each => isGroupOf(each, backup.metadata.uid ?? ''))) {
     const state = await readGroup(group, ports)
     const members = await markGroup(state, backup, ports)
     found.set(group.metadata.uid ?? '', {
@@ -95,11 +105,7 @@ async function addRemains(
  */
 export async function removeGroup(found: BackupGroup, kept: boolean, ports: GroupPorts): Promise<void> {
   const { group, content, snapshots, contents } = found
-  const deletionPolicy = kept ? 'Retain' : 'Delete'
-  if (content !== undefined) {
-    await setPolicyOf(content, { kind: VolumeGroupSnapshotContentKind, deletionPolicy }, ports)
-  }
-  for (const each of contents) await setPolicy(each, deletionPolicy, ports)
+  await setGroupPolicy(found, kept ? 'Retain' : 'Delete', ports)
   if (group !== undefined) {
     const groups = ports.client.resource(VolumeGroupSnapshotKind, group.metadata.namespace)
     await deleteExactly(groups, group, ports.signal)
@@ -107,6 +113,18 @@ export async function removeGroup(found: BackupGroup, kept: boolean, ports: Grou
   if (content !== undefined) await deleteGroupContent(content, ports)
   for (const each of snapshots) await deleteSnapshot(each, ports)
   for (const each of contents) await deleteContent(each, ports)
+}
+
+/** Sets what becomes of the snapshots of a group in the storage, and looks whether it is so. Throws CsiError POLICY_NOT_CONFIRMED, and KubeErrors. */
+export async function setGroupPolicy(
+  { content, contents }: BackupGroup,
+  deletionPolicy: DeletionPolicy,
+  ports: GroupPorts,
+): Promise<void> {
+  if (content !== undefined) {
+    await setPolicyOf(content, { kind: VolumeGroupSnapshotContentKind, deletionPolicy }, ports)
+  }
+  for (const each of contents) await setPolicy(each, deletionPolicy, ports)
 }
 
 /** The snapshot controller marks only those that their VolumeGroupSnapshot names already. */

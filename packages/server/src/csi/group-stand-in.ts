@@ -7,7 +7,7 @@ import {
   noneIfUnseen,
   unlessNotFound,
 } from '@lateen/kube'
-import { groupHandlesAnnotation } from './group-members.ts'
+import type { BackedUpObjects } from '@lateen/plugin'
 import {
   type VolumeGroupSnapshotClass,
   VolumeGroupSnapshotClassKind,
@@ -16,7 +16,8 @@ import {
 } from './group-snapshot-kinds.ts'
 import { restoredByAnnotation } from './restored-pair-mark.ts'
 import { restoredSnapshotName } from './restored-snapshot-name.ts'
-import { groupSnapshotGroup, type VolumeSnapshotContent } from './snapshot-kinds.ts'
+import { groupSnapshotGroup, snapshotGroup, type VolumeSnapshotContent } from './snapshot-kinds.ts'
+import { type StoredGroup, storedContent, storedGroups, storedSnapshotOf } from './stored-snapshot.ts'
 
 /** How a VolumeGroupSnapshotClass, and how a content, names the Secret that the driver needs. */
 const secretNames = [
@@ -50,11 +51,12 @@ export interface RestoredMember {
   handle: string
   /** Where its VolumeSnapshot goes. */
   namespace: string
+  backedUp: BackedUpObjects
 }
 
 /**
  * The snapshot controller binds a member of a group only where a VolumeGroupSnapshotContent has the handle of the group: a restore makes one that stands for it, and
- * never deletes anything in the storage. Nothing for snapshots of no group, and where the cluster does not know groups. May be repeated. Throws KubeErrors.
+ * never deletes anything in the storage. It names all members that the backup knows of, because its handles cannot be changed. Nothing for snapshots of no group, and where the cluster does not know groups. May be repeated. Throws KubeErrors.
  */
 export async function ensureGroupStandIn(
   member: RestoredMember,
@@ -64,17 +66,11 @@ export async function ensureGroupStandIn(
   if (!group) return
   const contents = client.resource(VolumeGroupSnapshotContentKind)
   const name = standInName(member.restore, group)
-  const existing = await contents.get(name, { signal }).catch(unlessNotFound)
-  const known = existing?.spec.source.groupSnapshotHandles?.volumeSnapshotHandles ?? []
-  const handles = [...new Set([...known, ...handlesOf(member)])]
   try {
-    if (existing === undefined) {
+    if ((await contents.get(name, { signal }).catch(unlessNotFound)) === undefined) {
+      const handles = await handlesOf(member, group)
       const classes = await client.resource(VolumeGroupSnapshotClassKind).list({ signal }).toArray()
       await contents.create(standIn(member, { name, group, handles, classes }), { signal })
-    } else if (handles.length > known.length) {
-      const groupSnapshotHandles = { volumeGroupSnapshotHandle: group, volumeSnapshotHandles: handles }
-      const body = { spec: { source: { groupSnapshotHandles } } }
-      await contents.patch(name, { type: 'merge', body }, { signal })
     }
   } catch (error) {
     // Not served.
@@ -118,9 +114,27 @@ function standInName({ metadata }: Restore, groupHandle: string): string {
   return restoredSnapshotName(metadata.uid ?? '', groupHandle)
 }
 
-function handlesOf({ content, handle }: RestoredMember): string[] {
-  const all = content.metadata.annotations?.[groupHandlesAnnotation]?.split(',') ?? []
-  return all.includes(handle) ? all : [...all, handle]
+async function handlesOf({ content, handle, backedUp }: RestoredMember, group: string): Promise<string[]> {
+  const groups = await groupsIn(backedUp)
+  const own = groups.find(each => each.driver === content.spec.driver && each.handle === group)
+  return [...new Set([...(own?.handles ?? []), handle])]
+}
+
+const known = new WeakMap<BackedUpObjects, Promise<StoredGroup[]>>()
+
+/** Read once for each backup. */
+function groupsIn(backedUp: BackedUpObjects): Promise<StoredGroup[]> {
+  const reading = known.get(backedUp) ?? readGroups(backedUp)
+  known.set(backedUp, reading)
+  return reading
+}
+
+async function readGroups(backedUp: BackedUpObjects): Promise<StoredGroup[]> {
+  const contents: VolumeSnapshotContent[] = []
+  for await (const each of backedUp.list({ group: snapshotGroup, resource: 'volumesnapshotcontents' })) {
+    contents.push(...[storedContent(each)].filter(content => content !== undefined))
+  }
+  return storedGroups(contents.flatMap(content => storedSnapshotOf(content) ?? []))
 }
 
 interface StandInFacts {

@@ -31,7 +31,14 @@ const filled: RebindFacts = {
   claim: claim('between', { volumeName: 'pv' }, 'Bound'),
   volume: volume('Delete', 'uid-between'),
   target: claim('target'),
+  mayGetVolume: false,
   reclaimPolicy: 'Delete',
+}
+
+/** Neither claim nor volume. */
+const nothing: RebindFacts = {
+  ...{ hasPod: false, claim: undefined, volume: undefined, target: claim('target') },
+  ...{ mayGetVolume: false, reclaimPolicy: undefined },
 }
 
 /** What Kubernetes makes of a step, and what its controllers do by themselves then. */
@@ -180,7 +187,15 @@ describe('decideDiscard', () => {
   })
 
   it('has nothing to do where nothing was made', () => {
-    const nothing = { hasPod: false, claim: undefined, volume: undefined, reclaimPolicy: undefined }
-    assert.deepEqual(decideDiscard({ ...nothing, target: claim('target') }), { type: 'done' })
+    assert.deepEqual(decideDiscard(nothing), { type: 'done' })
+  })
+
+  it('waits for the volume of a claim that was deleted while one was provisioned, which a class that retains would keep', () => {
+    const early = { ...nothing, mayGetVolume: true }
+    assert.deepEqual(decideDiscard({ ...early, claim: claim('between') }), { type: 'removeClaim' })
+    assert.deepEqual(decideDiscard(early), { type: 'wait' })
+    const late = { ...early, volume: volume('Retain', 'uid-between', 'Released') }
+    assert.deepEqual(decideDiscard(late), { type: 'setPolicy', policy: 'Delete' })
+    assert.deepEqual(decideDiscard(nothing), { type: 'done' })
   })
 })

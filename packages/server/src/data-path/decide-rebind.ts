@@ -10,6 +10,8 @@ export interface RebindFacts {
   readonly volume: Volume | undefined
   /** The claim that is to get the volume. */
   readonly target: Claim | undefined
+  /** Whether a volume may still be on its way to the claim, which was deleted before it had one. */
+  readonly mayGetVolume: boolean
   /** What the volume had before anybody touched it; undefined when nobody did. */
   readonly reclaimPolicy: string | undefined
 }
@@ -56,10 +58,11 @@ export function decideRebind({ hasPod, claim, volume, target, reclaimPolicy }: R
  * How the volume of a download that failed or was cancelled goes, with its storage. One that is for the target already is complete, and is left to
  * it.
  */
-export function decideDiscard({ hasPod, claim, volume, target, reclaimPolicy }: RebindFacts): RebindStep {
+export function decideDiscard(facts: RebindFacts): RebindStep {
+  const { hasPod, claim, volume, target, reclaimPolicy } = facts
   const gone: RebindStep = claim === undefined ? { type: 'done' } : { type: 'removeClaim' }
   if (hasPod) return { type: 'removePod' }
-  if (volume === undefined) return gone
+  if (volume === undefined) return claim === undefined && facts.mayGetVolume ? { type: 'wait' } : gone
   if (target !== undefined && isFor(volume, target)) return policyOr(gone, volume, reclaimPolicy)
   return policyOr(gone, volume, 'Delete')
 }

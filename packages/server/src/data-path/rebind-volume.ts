@@ -1,5 +1,13 @@
-import { type DataDownload, DataDownloadKind, isTerminal, lateenAnnotation } from '@lateen/api'
 import {
+  type DataDownload,
+  DataDownloadKind,
+  formatTime,
+  isTerminal,
+  lateenAnnotation,
+  parseTime,
+} from '@lateen/api'
+import {
+  type Clock,
   deleteExactly,
   isConflict,
   type KubeClient,
@@ -15,6 +23,7 @@ import { type Pod, PodKind } from './mover-state.ts'
 
 export interface RebindPorts {
   client: KubeClient
+  clock: Clock
   log: Logger
   signal: AbortSignal
 }
@@ -23,8 +32,13 @@ export interface RebindPorts {
 const restoredVolume = lateenAnnotation('restored-volume')
 const reclaimPolicy = lateenAnnotation('reclaim-policy')
 
-/** On DataDownloads: the UID of a claim that was deleted before it had a volume, which may yet get one. */
+/** On DataDownloads: the UID of a claim that was deleted before it had a volume, which may yet get one; and when that was. */
 const unboundClaim = lateenAnnotation('unbound-claim')
+const unboundSince = lateenAnnotation('unbound-since')
+
+/** How long a volume is looked for that was on its way when its claim was deleted. */
+const LATE_VOLUME_MS = 30_000
+const LATE_VOLUME_LOOK_MS = 5_000
 
 /** Whether there is more to do, and when to look again. */
 export type RebindProgress = 'done' | { readonly afterMs: number }
@@ -76,7 +90,7 @@ async function proceed(
     const { step, pod, facts } = seen
     if (step.type === 'done') return 'done'
     if (step.type === 'refuse') throw refused(download, step.reason)
-    if (step.type === 'wait') break
+    if (step.type === 'wait') return { afterMs: facts.mayGetVolume ? LATE_VOLUME_LOOK_MS : SOON_MS }
     await act(step, { download, pod, ...facts }, ports)
     // What is deleted takes its time to go.
     if (step.type === 'removePod' || step.type === 'removeClaim') break
@@ -133,10 +147,10 @@ async function observe(download: DataDownload, ports: RebindPorts): Promise<Obse
     .get(targetVolume.pvc, { signal })
     .catch(unlessNotFound)
   const volume = await volumeOf(download, claim, ports)
-  return {
-    pod,
-    facts: { hasPod: pod !== undefined, claim, volume, target, reclaimPolicy: annotations?.[reclaimPolicy] },
-  }
+  const since = annotations?.[unboundSince]
+  const mayGetVolume = since !== undefined && ports.clock.now() < parseTime(since) + LATE_VOLUME_MS
+  const facts = { hasPod: pod !== undefined, claim, volume, target, mayGetVolume }
+  return { pod, facts: { ...facts, reclaimPolicy: annotations?.[reclaimPolicy] } }
 }
 
 async function volumeOf(
@@ -228,9 +242,12 @@ async function removeClaim(
   download: DataDownload,
   ports: RebindPorts,
 ): Promise<void> {
-  const { client, signal } = ports
+  const { client, clock, signal } = ports
   const { namespace, uid } = metadata
-  if (!spec?.volumeName) await note(download, { [unboundClaim]: uid ?? '' }, ports)
+  if (!spec?.volumeName) {
+    const since = formatTime(clock.now())
+    await note(download, { [unboundClaim]: uid ?? '', [unboundSince]: since }, ports)
+  }
   await deleteExactly(client.resource(ClaimKind, namespace), { metadata }, signal)
 }
 

@@ -1,7 +1,7 @@
 import type { DataUpload } from '@lateen/api'
 import { type Clock, deleteExactly, type KubeClient, unlessNotFound } from '@lateen/kube'
-import { CsiError } from '../csi/csi-error.ts'
 import { VolumeGroupSnapshotKind } from '../csi/group-snapshot-kinds.ts'
+import { isRefusal } from '../csi/is-refusal.ts'
 import {
   contentOf,
   deleteContent,
@@ -144,7 +144,8 @@ async function releaseOrDiscard(origin: VolumeSnapshot, ports: RemovePorts): Pro
   try {
     await releaseSnapshot(origin, ports)
   } catch (error) {
-    if (!(error instanceof CsiError)) throw error
+    ports.signal.throwIfAborted()
+    if (!isRefusal(error)) throw error
     await discardSnapshot(origin, ports)
   }
 }
@@ -166,7 +167,9 @@ async function orphanIsGone(
   const gone: VolumeSnapshot = { apiVersion: '', kind: '', metadata, spec: { source: {} } }
   const orphan = await contentOf(gone, ports)
   if (orphan === undefined) return true
-  await setPolicy(orphan, 'Retain', ports)
+  await setPolicy(orphan, 'Retain', ports).catch((error: unknown) => {
+    if (!isRefusal(error)) throw error
+  })
   await deleteContent(orphan, ports)
   return false
 }

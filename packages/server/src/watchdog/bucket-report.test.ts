@@ -52,6 +52,14 @@ describe('a report about a bucket', () => {
     )
   })
 
+  it('has backups that are half deleted deleted by name', () => {
+    const key = 'some/prefix/backups/shop/'
+    const location = { metadata: { name: 'default', namespace: 'velero' }, spec: {} } as BackupStorageLocation
+    const found = { type: 'half-deleted-backup', key, keys: 1, firstSeen: '2026-01-02T00:00:00Z' } as const
+    const [finding] = unclaimedFindings(found, location)
+    assert.equal(finding?.mend, 'lateen backup delete shop --namespace velero --confirm')
+  })
+
   it('comes back from its text, and from nothing else', () => {
     assert.deepEqual(parseReport(JSON.stringify(report(now))), report(now))
     for (const text of [undefined, '', 'x', 'null', '[]', '{}', '{"at":1,"unclaimed":[]}']) {

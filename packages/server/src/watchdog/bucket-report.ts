@@ -84,6 +84,8 @@ export function oldUnclaimed(
 
 const problems: Readonly<Record<Unclaimed['type'], string>> = {
   'unfinished-backup': 'has no velero-backup.json and no Backup object: no backup was finished here',
+  'half-deleted-backup':
+    'has no velero-backup.json any more: someone has begun to delete this backup, and it cannot be relied on',
   'restore-files':
     'has the files of a restore that this cluster does not know; other clusters that use the bucket may',
   journal: 'has notes about operations that have ended',
@@ -116,6 +118,10 @@ export function unclaimedFindings(found: SeenUnclaimed, location: BackupStorageL
 }
 
 function removal({ type, key }: Unclaimed, { metadata, spec }: BackupStorageLocation): string {
+  if (type === 'half-deleted-backup') {
+    const name = key.split('/').at(-2) ?? ''
+    return `lateen backup delete ${quoted(name)} --namespace ${quoted(metadata.namespace ?? '')} --confirm`
+  }
   const { provider, objectStorage, config = {} } = spec
   const isFolder = type !== 'stray-key'
   const bucket = withoutOuterSlashes(objectStorage.bucket)

@@ -6,6 +6,8 @@ export const findingTypes = [
   'unreferenced-object',
   /** Files below `backups/` that make no backup. */
   'unfinished-backup',
+  /** A backup that has ended well, and whose `velero-backup.json` is gone. */
+  'half-deleted-backup',
   /** Files of a restore that does not exist here. */
   'restore-files',
   /** Notes about operations that have ended. */

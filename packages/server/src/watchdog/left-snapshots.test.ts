@@ -65,13 +65,17 @@ describe('snapshots that are left in the cluster', () => {
     one.metadata.creationTimestamp = '2026-11-16T06:00:00Z'
     one.metadata.labels = { ...one.metadata.labels, 'velero.io/backup-name': 'nightly' }
     const later = (hours: number) => created + hours * 3_600_000
-    const count = (backups: Backup[], hours: number) => ownerlessSnapshots([one], backups, later(hours)).length
+    const count = (backups: Backup[], hours: number) =>
+      ownerlessSnapshots([one], backups, later(hours)).length
     assert.equal(count([], 25), 1)
     assert.equal(count([], 2), 0)
     assert.equal(count([backup('Finalizing')], 25), 0)
     const copied = { ...one, metadata: { ...one.metadata, name: 'copied-by-hand' } }
     assert.equal(ownerlessSnapshots([copied], [], later(25)).length, 0)
-    assert.match(ownerlessSnapshotFinding(one, []).mend, /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/)
+    assert.match(
+      ownerlessSnapshotFinding(one, []).mend,
+      /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/,
+    )
     // It came back from the bucket.
     const again = ownerlessSnapshotFinding(one, [backup('Completed', 'u-2')])
     assert.match(again.problem, /one of its name, which may need/)

@@ -1,4 +1,12 @@
-import { type Backup, BackupKind, formatTime, isTerminal, labelNames, parseTime, validLabelValue } from '@lateen/api'
+import {
+  type Backup,
+  BackupKind,
+  formatTime,
+  isTerminal,
+  labelNames,
+  parseTime,
+  validLabelValue,
+} from '@lateen/api'
 import { isSnapshotOf } from '../csi/backup-snapshots.ts'
 import type { VolumeSnapshot } from '../csi/snapshot-kinds.ts'
 import { type Finding, quoted } from './finding.ts'

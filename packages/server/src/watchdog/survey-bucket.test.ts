@@ -45,6 +45,15 @@ describe('what nothing refers to in a bucket', () => {
     assert.deepEqual(await unclaimed('backups', keys, { backups: { b: 'Failed', c: 'Deleting' } }), [])
   })
 
+  it('a backup whose deletion stopped half-way elsewhere looked whole', async () => {
+    const keys = ['a/a.tar.gz', 'b/b.tar.gz', 'c/c.tar.gz', 'c/velero-backup.json', 'd/d.tar.gz']
+    const backups = { a: 'Completed', b: 'PartiallyFailed', c: 'Completed', d: 'Finalizing' }
+    assert.deepEqual(await unclaimed('backups', keys, { backups }), [
+      'half-deleted-backup some/prefix/backups/a/ 1',
+      'half-deleted-backup some/prefix/backups/b/ 1',
+    ])
+  })
+
   it('is not confused by names that begin alike', async () => {
     const keys = ['a/velero-backup.json', 'a-b/velero-backup.json', 'a.b/x', 'a/a.tar.gz', 'a-b/a-b.tar.gz']
     assert.deepEqual(await unclaimed('backups', keys), ['unfinished-backup some/prefix/backups/a.b/ 1'])

@@ -12,15 +12,17 @@ export interface ArchivedSnapshots {
 
 /**
  * What the list of the archive's contents says about VolumeSnapshots. It is written after the archive, and snapshots that a backup takes are
- * not collected: those that stand there were stored when they were ready, with their contents. Throws ObjectStoreError.
+ * not collected: those that stand there were stored when they were ready, with their contents. Undefined where there is no list, as in another bucket than that of the
+ * backup. Throws ObjectStoreError.
  */
 export async function archivedSnapshots(scope: {
   backup: Backup
   store: BackupStore
   signal: AbortSignal
-}): Promise<ArchivedSnapshots> {
+}): Promise<ArchivedSnapshots | undefined> {
   const { store, signal } = scope
-  const list = ((await store.getJson(fileOf(scope, 'resourceList'), signal)) ?? {}) as ResourceList
+  const list = (await store.getJson(fileOf(scope, 'resourceList'), signal)) as ResourceList | undefined
+  if (list === undefined) return undefined
   const names = new Set(list[`${snapshotGroup}/v1/VolumeSnapshot`] ?? [])
   return {
     has: ({ group, resource, namespace, name }) =>

@@ -2,6 +2,7 @@ import { type Backup, type BackupStatus, cancelledByRequest, DataUploadKind, lab
 import type { BackupStore } from '../../backup-store/backup-store.ts'
 import { snapshotsOfBackup } from '../../csi/backup-snapshots.ts'
 import { eachAtOnce } from '../../csi/each-at-once.ts'
+import { keepSnapshots } from '../../csi/keep-snapshots.ts'
 import { contentOf } from '../../csi/release-snapshot.ts'
 import type { BackupOperation } from '../../operations/backup-operation.ts'
 import { textsOf } from '../../report/merge-results.ts'
@@ -119,6 +120,8 @@ async function storeAgain(scope: Scope): Promise<void> {
   const ids = itemsToStoreAgain(operations).filter(id => !stored.has(id))
   if (ids.length === 0) return
   log.info({ items: ids.length }, 'Items are stored again that operations have changed')
+  // What the archive is to name must not go with an object that somebody deletes meanwhile: what is gone by now is not stored.
+  await keepSnapshots(backup, ids, { client: ports.client, signal })
   await using changed = await ChangedFiles.create(scratch)
   await using plugins = ports.plugins.open({ log, signal })
   const record = await storeItemsAgain(ids, { ...ports, backup, log, plugins, archive: changed }, signal)
@@ -132,8 +135,14 @@ async function storeAgain(scope: Scope): Promise<void> {
 /** Snapshots that were stored when this was last tried. They may be gone by now. */
 async function storedBefore(scope: Scope): Promise<ArchivedSnapshots> {
   return scope.operations.some(each => snapshotOfClaim(each) !== undefined)
-    ? await archivedSnapshots(scope)
-    : { has: () => false }
+    ? await archivedOrNone(scope)
+    : noSnapshots
+}
+
+const noSnapshots: ArchivedSnapshots = { has: () => false }
+
+async function archivedOrNone(scope: Scope): Promise<ArchivedSnapshots> {
+  return (await archivedSnapshots(scope)) ?? noSnapshots
 }
 
 /** False for a damaged archive, which is an error of the backup and which repeating does not mend. */
@@ -214,7 +223,7 @@ async function settleCsiVolumes(scope: Scope): Promise<BackupStatus> {
     const content = await contentOf(snapshot, { client, signal })
     if (content !== undefined) ended.push({ snapshot, content })
   })
-  const settled = withLostSnapshots(operations, await archivedSnapshots(scope))
+  const settled = withLostSnapshots(operations, await archivedOrNone(scope))
   await changeVolumeInfo(infos => settleCsiInfos(infos, settled, ended), scope)
   return csiCompletions(settled)
 }

@@ -51,7 +51,8 @@ async function restored(
   const name = restoredSnapshotName(restore.metadata.uid ?? '', snapshot.metadata.uid ?? '')
   const additionalItems = found.fromBackup ? [found.fromBackup] : []
   if (content !== undefined) {
-    if (writes) await ensureGroupStandIn({ restore, content, handle, namespace }, { client, signal })
+    if (writes)
+      await ensureGroupStandIn({ restore, content, handle, namespace, backedUp }, { client, signal })
     additionalItems.push(idOf(content))
   } else if (writes) {
     const missing = { restore, snapshot, driver, handle, className: found.name, namespace, name }
