@@ -10,6 +10,7 @@ import {
   type NextMisbehaviour,
   startMisbehavingProxy,
 } from './misbehaving-proxy.ts'
+import { createCopied, OperationsFolder } from './operations-folder.ts'
 
 const given = await givenCluster({ s3: true })
 
@@ -19,17 +20,26 @@ const passing: readonly Misbehaviour[] = ['slow-down', 'too-many', 'reset', 'los
 describe('a bucket that fails in the middle of a backup', { skip: given.skip, concurrency: false }, () => {
   let proxy: MisbehavingProxy | undefined
   let scene: ServerScene
+  let folder: OperationsFolder
   let next: NextMisbehaviour = () => undefined
+  const places: string[] = []
 
   before(async () => {
+    folder = await OperationsFolder.create()
     proxy = await startMisbehavingProxy(given.cluster.s3.endpoint, request => next(request))
     scene = await openServerScene(given.cluster, 'backup-bucket-faults', { s3Url: proxy.endpoint })
     await createConfigMaps(scene, { count: 50, bytes: 1_000 })
-    await scene.start({ storeValidationFrequency: 1_000 })
+    await scene.start({
+      storeValidationFrequency: 1_000,
+      pluginFolder: folder.plugins,
+      itemOperationSyncFrequency: 300,
+    })
   })
   after(async () => {
     await scene?.[Symbol.asyncDispose]()
     await proxy?.[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+    if (places.length > 0) await given.cluster.kubectl(['delete', 'namespace', ...places, '--wait=false'])
   })
 
   const spec = () => ({ includedNamespaces: [scene.data] })
@@ -73,5 +83,38 @@ describe('a bucket that fails in the middle of a backup', { skip: given.skip, co
     })
     await scene.locations.available('default')
     assert.equal((await scene.backups.take('next', spec())).status?.phase, 'Completed')
+  })
+
+  it('and does not take the archive again keeps the backup Finalizing and out of sight, until it has what operations changed', async () => {
+    const namespace = await createCopied(scene, 'again', [{ name: 'again' }])
+    places.push(namespace)
+    await scene.locations.available('default')
+    await scene.backups.create('again', { includedNamespaces: [namespace] })
+    await scene.backups.until('again', ({ status }) => status?.phase === 'WaitingForPluginOperations')
+    await given.cluster.kubectl([
+      ...['-n', namespace, 'patch', 'configmap', 'again', '--type=merge'],
+      ...['-p', '{"data":{"content":"after"}}'],
+    ])
+    let refused = 0
+    next = ({ method, url = '' }) => {
+      if (method === 'GET' || method === 'HEAD' || !url.includes('/again.tar.gz')) return undefined
+      refused += 1
+      return 'denied'
+    }
+    await folder.completeAll('again')
+    await waitUntil(async () => refused > 1, {
+      timeoutMs: 120_000,
+      failure: () => new Error('the archive is not put again'),
+    })
+    assert.equal((await scene.backups.get('again')).status?.phase, 'Finalizing')
+    const files = (await scene.bucket.files()).get('again') ?? []
+    assert.ok(files.includes('again.tar.gz') && !files.includes('velero-backup.json'), `${files}`)
+
+    next = () => undefined
+    assert.equal((await scene.backups.ended('again')).status?.phase, 'Completed')
+    const archive = await scene.bucket.unpack('again')
+    const stored = archive.get(`resources/configmaps/namespaces/${namespace}/again.json`)
+    assert.equal((stored as { data?: { content?: string } }).data?.content, 'after')
+    assert.equal((await scene.bucket.metadata('again')).status?.phase, 'Completed')
   })
 })

@@ -4,7 +4,8 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { BackupKind, BackupStorageLocationKind } from '@lateen/api'
+import { BackupKind, BackupStorageLocationKind, PodVolumeBackupKind } from '@lateen/api'
+import { unlessNotFound } from '@lateen/kube'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { makePluginFolder, type PluginFolder } from '../compat/plugin-folder.ts'
@@ -174,6 +175,43 @@ describe('the deletion of a backup', { skip: given.skip, concurrency: false }, (
     assert.deepEqual(await readdir(path.join(folder, 'snapshots')), [])
     assert.deepEqual(await keysOf('volumes'), [])
     await scene.cluster.kubectl(['delete', 'pv', '-l', `example.com/of=${namespace}`, '--wait=false'])
+  })
+
+  it('ends what is still moved of its volumes, so that its snapshot is forgotten and does not come after it', async () => {
+    await take('moving')
+    const { uid = '' } = (await scene.backups.get('moving')).metadata
+    const moves = scene.client.resource(PodVolumeBackupKind, scene.namespace)
+    const labels = { 'velero.io/backup-name': 'moving', 'velero.io/backup-uid': uid }
+    // There is no node agent: the test does what one would do.
+    await moves.create({
+      apiVersion: 'velero.io/v1',
+      kind: 'PodVolumeBackup',
+      metadata: { name: 'moving-data', namespace: scene.namespace, labels },
+      spec: {
+        ...{ node: '', volume: 'data', uploaderType: 'kopia' },
+        pod: { kind: 'Pod', namespace: scene.data, name: 'db', uid: 'u' },
+        backupStorageLocation: 'default',
+        repoIdentifier: '',
+      },
+      status: { phase: 'InProgress' },
+    })
+    await deletions.request('moving')
+    await waitUntil(async () => (await moves.get('moving-data')).spec.cancel, {
+      timeoutMs: 120_000,
+      failure: () => new Error('it is not cancelled'),
+      everyMs: 50,
+    })
+    assert.ok((await keysOf('moving')).includes('backups/moving/velero-backup.json'))
+    const status = { phase: 'Completed', snapshotID: 'late' }
+    await moves.patch('moving-data', { type: 'merge', body: { status } })
+    await deletions.done('moving')
+    assert.deepEqual(await keysOf('moving'), [])
+    const isForgotten = server.log.some(
+      ({ msg, volumeNamespace }) =>
+        msg === 'the repository of deleted volumes does not exist' && volumeNamespace === scene.data,
+    )
+    assert.ok(isForgotten)
+    await moves.delete('moving-data').catch(unlessNotFound)
   })
 
   it('is refused while the backup is in progress, and not while it is in the queue', async () => {

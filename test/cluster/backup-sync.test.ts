@@ -11,6 +11,7 @@ import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { BackupBucket } from './backup-bucket.ts'
 import { createConfigMaps, openServerScene, type ServerScene } from './backup-server-scene.ts'
 import { createLocation } from './backups.ts'
+import { Deletions } from './deletions.ts'
 import { foreignVolume, putForeignBackup } from './foreign-backups.ts'
 import type { RunningServer } from './storage-location-harness.ts'
 
@@ -110,6 +111,41 @@ describe('backups in a bucket that two servers share', { skip: given.skip, concu
     await one.bucket.delete('backups/ours/')
     await gone(one, 'ours')
     await gone(two, 'ours')
+  })
+
+  it('do not leave files of restores behind that outlive them', async () => {
+    const files = async () => (await one.bucket.keys()).filter(key => key.startsWith('restores/back/'))
+    assert.equal(await exists(two, 'ours'), false)
+    assert.notDeepEqual(await files(), [])
+    await two.restores.delete('back')
+    await two.restores.gone('back')
+    assert.deepEqual(await files(), [])
+  })
+
+  it('are not lost when a server deletes one that was taken again since under its name', async () => {
+    await putForeignBackup(one.bucket, { name: 'retaken' })
+    const [, stale] = await Promise.all([one, two].map(({ backups }) => backups.until('retaken', () => true)))
+    const startTimestamp = '2026-02-01T00:00:00Z'
+    await putForeignBackup(one.bucket, { name: 'retaken', status: { phase: 'Completed', startTimestamp } })
+    await one.bucket.write('backups/retaken/retaken.tar.gz', Buffer.from('of the later one'))
+    const contents = async () =>
+      [...(await one.bucket.contents())].filter(([key]) => key.startsWith('backups/retaken/'))
+    const before = await contents()
+    await new Deletions(two).request('retaken')
+    const isLater = ({ status }: Backup) => status?.startTimestamp === startTimestamp
+    const shown = await two.backups.until('retaken', isLater)
+    assert.notEqual(shown.metadata.uid, stale?.metadata.uid)
+    assert.deepEqual(await contents(), before)
+    const events = await given.cluster.kubectl([
+      'get',
+      'events',
+      '-n',
+      two.namespace,
+      '-o=jsonpath={.items[?(@.reason=="BackupReplaced")].message}',
+    ])
+    assert.match(events, /a backup of the same name that began at 2026-02-01T00:00:00Z/)
+    await one.bucket.delete('backups/retaken/')
+    await Promise.all([gone(one, 'retaken'), gone(two, 'retaken')])
   })
 
   it('bring their PodVolumeBackups', async () => {

@@ -107,6 +107,19 @@ describe('native snapshots of backups that are broken off', { skip: given.skip, 
     await requireGone('cancelled')
   })
 
+  it('are deleted when somebody cancels the backup, although cancelling them hangs, and then the rest goes', async () => {
+    await writeFile(at('cancel-hangs'), '')
+    await beginStuck('unanswered')
+    const annotate = ['annotate', 'backups.velero.io', 'unanswered', '--namespace', scene.namespace]
+    await given.cluster.kubectl([...annotate, 'lateen.dev/cancel=true'])
+    await until('the snapshot is deleted', async () => (await snapshotsLeft('unanswered')).length === 0)
+    assert.ok((await calls('cancel', 'unanswered')).length > 0, 'nobody has cancelled it')
+    await rm(at('cancel-hangs'))
+    const { status } = await scene.backups.until('unanswered', hasSettled)
+    assert.deepEqual([status?.phase, status?.failureReason], ['Failed', 'cancelled by request'])
+    await requireGone('unanswered')
+  })
+
   it('are stopped and deleted when somebody deletes the backup that waits for them', async () => {
     await scene.backups.create('deleted', chosen('slow-deleted'))
     await scene.backups.until('deleted', ({ status }) => status?.phase === 'WaitingForPluginOperations')

@@ -138,17 +138,21 @@ describe('the end of a restore', { skip: given.skip, concurrency: false }, () =>
     await scene.locations.create('no-bucket', at('no-such-bucket', s3.endpoint))
     await scene.locations.create('no-answer', at(s3.bucket, 'http://127.0.0.1:9'))
     const storageLocations = ['no-backup', 'no-location', 'no-bucket', 'no-answer']
+    const patch = (kind: string, name: string, body: object) =>
+      kubectl(['patch', kind, name, '-n', scene.namespace, '--type=merge', '-p', JSON.stringify(body)])
     for (const name of storageLocations) {
       await publishBackup(scene, { name, archive })
       assert.equal((await scene.restores.run(name, into(name))).status?.phase, 'Completed')
       if (name === 'no-backup') await scene.backups.delete(name)
-      else {
-        const spec = JSON.stringify({ spec: { storageLocation: name } })
-        await kubectl(['patch', 'backup', name, '-n', scene.namespace, '--type=merge', '-p', spec])
-      }
+      else await patch('backup', name, { spec: { storageLocation: name } })
+      // The location in which it began is gone, too.
+      const annotations = { 'lateen.dev/storage-location': 'no-location' }
+      if (name === 'no-location') await patch('restore', name, { metadata: { annotations } })
       await scene.restores.delete(name)
       await scene.restores.gone(name)
     }
+    assert.deepEqual(await filesOf('no-backup'), [])
+    assert.notDeepEqual(await filesOf('no-location'), [])
     const events = await kubectl([
       'get',
       'events',

@@ -1,5 +1,6 @@
 // A volume snapshotter for tests: a snapshot is a copy of a hostPath volume's folder. It writes down what it is asked, fails where the name of
 // the folder says so (`fails-createsnapshot`), hangs for folders named `hangs…`, and uploads the snapshots of folders named `slow…` as slowly as a test lets it.
+// While there is a file `cancel-hangs`, it does not answer who cancels.
 import { appendFile, cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -87,6 +88,8 @@ function recordingSnapshotter(): VolumeSnapshotter {
     },
     async cancel({ snapshotId }) {
       await note('cancel', await volumeOf(snapshotId), { snapshotId })
+      const hangs = await stat(at('cancel-hangs')).catch(() => undefined)
+      if (hangs !== undefined) await new Promise(() => {})
     },
   }
 }

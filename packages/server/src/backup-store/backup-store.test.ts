@@ -109,6 +109,23 @@ describe('A backup store', () => {
     assert.deepEqual(await Array.fromAsync(backups.names()), ['half'])
   })
 
+  it('tells what of a name is not the one who asks', async t => {
+    const { backups } = await givenStore(t)
+    const mine = { name: 'nightly', uid: 'mine' }
+    const beside = async () => [
+      await backups.hasBeside(mine, 'anything'),
+      await backups.hasBeside(mine, 'claims'),
+    ]
+    await backups.putClaim(mine)
+    assert.deepEqual(await beside(), [false, false])
+    await backups.putMetadata(backup('nightly'))
+    assert.deepEqual(await beside(), [true, false])
+    await backups.putClaim({ name: 'nightly', uid: 'other' })
+    assert.deepEqual(await beside(), [true, true])
+    await backups.deleteBackup('nightly')
+    assert.deepEqual(await beside(), [false, false])
+  })
+
   it('asks again whether a name is free when the store has failed to say so', async t => {
     const faults = () => failing('listObjects', Array.from({ length: 4 }, fault))
     const { backups } = await givenStore(t, faults())

@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib'
 import { type Backup, BackupKind, readObject } from '@lateen/api'
 import type { Clock } from '@lateen/kube'
 import { isObjectStoreError, type ObjectBody } from '@lateen/plugin'
-import type { BackupFile, JournalOwner, RestoreFile } from './bucket-layout.ts'
+import type { BackupFile, JournalOwner, NameClaim, RestoreFile } from './bucket-layout.ts'
 import type { OpenLocation } from './open-location.ts'
 import { repeated } from './repeated.ts'
 import { damaged, defaultJsonLimits, objectLimits, readStoredJson, volumesLimits } from './stored-json.ts'
@@ -50,6 +50,12 @@ export interface BackupStore {
   getMetadata(name: string, signal?: AbortSignal): Promise<Backup | undefined>
   /** Whether anything at all is stored under this name, also what a half-written backup left. */
   hasAny(name: string, signal?: AbortSignal): Promise<boolean>
+  /** Says in the bucket who takes a backup of the name. */
+  putClaim(claim: NameClaim, signal?: AbortSignal): Promise<void>
+  /** May be repeated after it failed. */
+  deleteClaim(claim: NameClaim, signal?: AbortSignal): Promise<void>
+  /** Whether anything is stored under the name but this claim: files and claims, or only claims. */
+  hasBeside(claim: NameClaim, what: 'anything' | 'claims', signal?: AbortSignal): Promise<boolean>
   /** Names with anything stored, whole backups and others, in order. */
   names(signal?: AbortSignal): AsyncIterable<string>
   /** Deletes everything under the name, `velero-backup.json` first. May be repeated after it failed. */
@@ -122,6 +128,17 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
     hasAny: (name, signal) =>
       repeated(options, signal, async () => {
         for await (const _key of list(layout.backupFolder(name), signal)) return true
+        return false
+      }),
+    async putClaim(claim, signal) {
+      await put(layout.claimKey(claim), Buffer.from('{}'), signal)
+    },
+    deleteClaim: (claim, signal) => deleteKey(layout.claimKey(claim), signal),
+    hasBeside: (claim, what, signal) =>
+      repeated(options, signal, async () => {
+        const { name } = claim
+        const folder = what === 'claims' ? layout.claimFolder(name) : layout.backupFolder(name)
+        for await (const key of list(folder, signal)) if (key !== layout.claimKey(claim)) return true
         return false
       }),
     async *names(signal) {

@@ -47,6 +47,12 @@ const restoreFiles = {
   volumeInfo: '%-volumeinfo.json.gz',
 } as const
 
+/** Who takes a backup of that name: its identity in the cluster that takes it. */
+export interface NameClaim {
+  readonly name: string
+  readonly uid: string
+}
+
 export type BackupFile = keyof typeof backupFiles
 export type RestoreFile = keyof typeof restoreFiles
 
@@ -60,6 +66,9 @@ export interface BucketLayout {
   folder(name: TopLevelFolder): string
   backupFolder(backup: string): string
   backupKey(backup: string, file: BackupFile): string
+  /** Where those who take a backup of that name say so. Velero does not look there. */
+  claimFolder(backup: string): string
+  claimKey(claim: NameClaim): string
   restoreFolder(restore: string): string
   restoreKey(restore: string, file: RestoreFile): string
   /** Where a journal of operations lies. Velero does not look there. */
@@ -79,6 +88,7 @@ export function bucketLayout(prefix: string | undefined): BucketLayout {
   const root = normalizePrefix(prefix)
   const folder = (name: TopLevelFolder) => `${root}${name}/`
   const backupFolder = (backup: string) => `${folder('backups')}${backup}/`
+  const claimFolder = (backup: string) => `${backupFolder(backup)}lateen-claims/`
   const restoreFolder = (restore: string) => `${folder('restores')}${restore}/`
   const journalFolder = (owner: JournalOwner) =>
     owner.of === 'backup'
@@ -89,6 +99,8 @@ export function bucketLayout(prefix: string | undefined): BucketLayout {
     folder,
     backupFolder,
     backupKey: (backup, file) => backupFolder(backup) + backupFiles[file].replace('%', () => backup),
+    claimFolder,
+    claimKey: ({ name, uid }) => `${claimFolder(name)}${uid}.json`,
     restoreFolder,
     restoreKey: (restore, file) => restoreFolder(restore) + restoreFiles[file].replace('%', () => restore),
     journalFolder,

@@ -1,7 +1,6 @@
 import type { Backup, BackupPhase, BackupStatus, VolumeSnapshotLocation } from '@lateen/api'
 import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import type { BackupStore } from '../backup-store/backup-store.ts'
-import { messageOf } from '../item/item-error.ts'
 import type { PluginSession, PluginSessions } from '../plugin-host/plugin-session.ts'
 import type { LogLevel } from '../report/log-line.ts'
 import type { BackupLog } from '../report/report.ts'
@@ -15,6 +14,7 @@ import type { BlockWorkers } from '../workers/block-workers.ts'
 import { createArchive } from './archive/create-archive.ts'
 import type { BackupOutcome, BackupProgress, BackupRequest } from './backup-request.ts'
 import { collectItems } from './collect/collect-items.ts'
+import { givenUp } from './given-up.ts'
 import { openLog } from './open-log.ts'
 import { publishBackup } from './publish-backup.ts'
 import { runBackup } from './run-backup.ts'
@@ -67,7 +67,8 @@ export interface PerformedBackup {
  * ended. A backup that broke off is stored as far as it came, with the reason in `failureReason`. Operations that it began are stopped
  * when it fails, in whatever way.
  *
- * Throws PublishError when the files cannot be stored, ScratchError, and the signal's reason. Leaves nothing in scratch.
+ * Throws PublishError when the files cannot be stored, and when it failed and not all that it began could be stopped; ScratchError, and the
+ * signal's reason. Leaves nothing in scratch.
  */
 export async function performBackup(
   request: PerformRequest,
@@ -98,8 +99,8 @@ export async function performBackup(
   try {
     return await runAndPublish(scope, signal)
   } catch (error) {
-    await operations.abandon(messageOf(error))
-    throw error
+    const name = backup.metadata.name ?? ''
+    throw await givenUp(error, { operations, store: request.store, name, signal })
   }
 }
 

@@ -24,10 +24,10 @@ export interface PublishOptions {
   signal: AbortSignal
 }
 
-/** A backup's files could not be stored; the message is the reason. */
+/** A backup's files could not be stored, or what it had begun could not be stopped; the message is the reason why it ended. */
 export class PublishError extends Error {
   override readonly name = 'PublishError'
-  /** Files that were stored before could not be deleted again. */
+  /** Files are still in the bucket, and by them operations and snapshots can be found that could not be stopped or deleted yet. */
   readonly leftovers: boolean
 
   constructor(cause: unknown, leftovers: boolean) {
@@ -37,42 +37,46 @@ export class PublishError extends Error {
 }
 
 /**
- * Does what stores files of a backup. When that fails, the files stored so far are deleted, as far as the store lets us, and a
- * PublishError is thrown. An abort is thrown as it is: who stops has no time to tidy up, and is found out at the next start.
+ * Deletes the files of a backup that ended for this reason, as far as the store lets us, and returns what is to be thrown. What it had
+ * begun must have been stopped: nobody finds that without them.
  */
-export async function storingOrNothing<T>(
+export async function withoutFiles(
+  cause: unknown,
   { store, name, signal }: Pick<PublishOptions, 'store' | 'name' | 'signal'>,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    signal.throwIfAborted()
-    const leftovers = await store.deleteBackup(name, signal).then(
-      () => false,
-      () => true,
-    )
-    throw new PublishError(error, leftovers)
-  }
+): Promise<PublishError> {
+  const leftovers = await store.deleteBackup(name, signal).then(
+    () => false,
+    () => true,
+  )
+  return new PublishError(cause, leftovers)
 }
 
 /**
- * Stores the files of a backup. Nobody takes them for a backup before `velero-backup.json` stands beside them. Throws as
- * `storingOrNothing` does.
+ * Stores the files of a backup. Nobody takes them for a backup before `velero-backup.json` stands beside them. Throws PublishError, with
+ * those left that were stored so far. An abort is thrown as it is.
  */
 export async function publishBackup(files: BackupFiles, options: PublishOptions): Promise<void> {
+  try {
+    await publishFiles(files, options)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    throw new PublishError(error, true)
+  }
   const { store, name, signal } = options
+  await store
+    .put({ of: 'backup', name, file: 'log' }, () => files.log.open(), signal)
+    .catch(options.onLogLost)
+}
+
+async function publishFiles(files: BackupFiles, { store, name, signal }: PublishOptions): Promise<void> {
   const put = (file: BackupFile, body: FileBody) => store.put({ of: 'backup', name, file }, body, signal)
   const putJson = (file: BackupFile, value: unknown) =>
     store.putJson({ of: 'backup', name, file }, value, signal)
-  await storingOrNothing(options, async () => {
-    await put('contents', () => files.contents.open())
-    await putJson('resourceList', files.resourceList)
-    await putJson('podVolumeBackups', files.podVolumeBackups)
-    await putJson('volumeSnapshots', files.volumeSnapshots)
-    await putJson('itemOperations', files.itemOperations)
-    await putJson('volumeInfo', files.volumeInfo)
-    await putJson('results', files.log.results)
-  })
-  await put('log', () => files.log.open()).catch(options.onLogLost)
+  await put('contents', () => files.contents.open())
+  await putJson('resourceList', files.resourceList)
+  await putJson('podVolumeBackups', files.podVolumeBackups)
+  await putJson('volumeSnapshots', files.volumeSnapshots)
+  await putJson('itemOperations', files.itemOperations)
+  await putJson('volumeInfo', files.volumeInfo)
+  await putJson('results', files.log.results)
 }

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Backup } from '@lateen/api'
 import { silentLogger, systemClock } from '@lateen/kube'
-import type { BackupItemAction, OperationProgress } from '@lateen/plugin'
+import type { BackupItemAction, OperationProgress, VolumeSnapshotter } from '@lateen/plugin'
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { bucketLayout } from '../backup-store/bucket-layout.ts'
 import { FilesystemStore } from '../object-store/filesystem.ts'
@@ -150,7 +150,28 @@ describe('the operations of a running backup', () => {
     await begin(operations, 2, 1)
     seen.completed = true
     await operations.settle(undefined)
-    await operations.abandon('it could not be stored')
+    assert.equal(await operations.abandon('it could not be stored'), true)
     assert.deepEqual(seen.cancelled, [])
+  })
+
+  it('are left in the bucket when one that hangs cannot be stopped, which takes no time from their snapshots', async t => {
+    const { store } = await givenStore(t)
+    const { seen, scope } = givenAction()
+    const deleted: string[] = []
+    const snapshotter = {
+      deleteSnapshot: async ({ snapshotId }: { snapshotId: string }) => void deleted.push(snapshotId),
+      cancel: () => new Promise(() => {}),
+    } as unknown as VolumeSnapshotter
+    const snapshotters = { of: async () => snapshotter, named: async () => snapshotter }
+    const stopping = AbortSignal.abort()
+    const operations = new RunOperations({ backup, store, stopping }, { ...scope, snapshotters })
+    await begin(operations, 1, 1)
+    const { spec, status } = operation(1)
+    await operations.begun.add({ spec: { ...spec, volumeSnapshotLocation: 'ebs' }, status })
+    assert.equal(await operations.abandon('the server was stopped'), false)
+    assert.deepEqual([seen.cancelled, deleted], [['op-0'], ['op-1']])
+    assert.equal((await readJournal(store, owner, signal)).length, 2)
+    const noted = (await store.getJson({ ...owner, file: 'itemOperations' }, signal)) as unknown[]
+    assert.equal(noted.length, 2)
   })
 })

@@ -4,7 +4,7 @@ import { PluginError } from '@lateen/plugin'
 import type { BackupStore } from '../backup-store/backup-store.ts'
 import { groupResource } from '../item/item.ts'
 import type { BackupOperation } from '../operations/backup-operation.ts'
-import { cancelOperations } from '../operations/cancel-operations.ts'
+import { cancelOperations, tellToStop } from '../operations/cancel-operations.ts'
 import { type BegunOperations, createOperationJournal } from '../operations/operation-journal.ts'
 import { backupOperationPorts, type OpenSnapshotter } from '../operations/plugin-answers.ts'
 import {
@@ -16,13 +16,17 @@ import {
 } from '../operations/poll-operations.ts'
 import type { PluginSession, PluginSessions } from '../plugin-host/plugin-session.ts'
 import { type OpenSnapshotters, type Snapshotters, snapshotterOfOperation } from '../volumes/snapshotters.ts'
-import { discardSnapshots } from './volumes/discard-snapshots.ts'
+import { discardSnapshots, isNativeSnapshot } from './volumes/discard-snapshots.ts'
 
 /** How many operations of a backup are asked about at once. */
 export const askedAtOnce = 16
 
 /** How long it may take to stop the operations of a backup that failed, and of one whose server ends. */
 export const stopWithinMs = { failed: 60_000, stopping: 2_500 }
+
+/** How long deleting its snapshots may take after that, however long that took; and noting what is left in the end. */
+export const discardWithinMs = { failed: 60_000, stopping: 1_500 }
+const noteWithinMs = { failed: 60_000, stopping: 1_000 }
 
 /** How the operations of a backup stand. */
 export interface SettledOperations extends OperationCounts {
@@ -100,16 +104,45 @@ export class RunOperations {
     return await pollOperations(this.begun.all, ports, options)
   }
 
-  /** Stops what has not ended and deletes snapshots, as far as it can be done in the time there is. Throws nothing. */
-  async abandon(reason: string): Promise<void> {
-    const { stopping } = this.#request
-    const signal = AbortSignal.timeout(stopping?.aborted ? stopWithinMs.stopping : stopWithinMs.failed)
+  /**
+   * Stops what has not ended, then deletes snapshots, each as far as it can be done in the time there is. Returns whether nothing is left
+   * of either; what is left is noted in the bucket, from where it can be stopped later. Throws nothing.
+   */
+  async abandon(reason: string): Promise<boolean> {
     const operations = this.#latest ?? this.begun.all
-    const error = `the backup failed: ${reason}`
-    await cancelOperations(operations, { ports: this.#ports, error, signal }).catch(() => undefined)
+    const isStopped = await this.#cancel(operations, `the backup failed: ${reason}`)
+    const left = await this.#discard(operations)
+    if (isStopped && left.length === 0) return true
+    await this.#noteLeft(operations)
+    return false
+  }
+
+  async #cancel(operations: readonly BackupOperation[], error: string): Promise<boolean> {
+    const signal = this.#within(stopWithinMs)
+    return await tellToStop(operations, { ports: this.#ports, error, signal }).then(
+      ({ unheard }) => unheard === 0,
+      () => false,
+    )
+  }
+
+  async #discard(operations: readonly BackupOperation[]): Promise<readonly BackupOperation[]> {
     const { snapshotters, log } = this.#scope
-    if (snapshotters === undefined) return
-    await discardSnapshots(operations, { snapshotters, log, signal }).catch(() => undefined)
+    if (snapshotters === undefined) return operations.filter(isNativeSnapshot)
+    return await discardSnapshots(operations, { snapshotters, log, signal: this.#within(discardWithinMs) })
+  }
+
+  /** Those whose note was on its way when the backup was aborted are not in the journal. */
+  async #noteLeft(operations: readonly BackupOperation[]): Promise<void> {
+    const { log } = this.#scope
+    const { store } = this.#request
+    const file = { ...this.#owner, file: 'itemOperations' } as const
+    await store.putJson(file, operations, this.#within(noteWithinMs)).catch((error: unknown) => {
+      log.warn({ error }, 'Operations that are to be stopped could not be noted again')
+    })
+  }
+
+  #within({ failed, stopping }: { failed: number; stopping: number }): AbortSignal {
+    return AbortSignal.timeout(this.#request.stopping?.aborted ? stopping : failed)
   }
 
   /** The file of operations has taken its place. What cannot be deleted now is deleted when the backup is finalized. */

@@ -28,6 +28,7 @@ import {
 } from '@lateen/kube'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
+import { anotherOfTheName } from '../deletion/another-backup.ts'
 import {
   createdAt,
   type DeletionDecision,
@@ -36,7 +37,7 @@ import {
   type ObservedDeletion,
 } from '../deletion/decide-deletion.ts'
 import type { DeletionScope, DeletionStep } from '../deletion/deletion-step.ts'
-import { deletionSteps } from '../deletion/deletion-steps.ts'
+import { deletionSteps, stepsOfReplaced } from '../deletion/deletion-steps.ts'
 import { nextAttemptAfter } from '../deletion/next-attempt.ts'
 import { runDeletion } from '../deletion/run-deletion.ts'
 import type { PluginSessions } from '../plugin-host/plugin-session.ts'
@@ -201,7 +202,11 @@ function sayOnce(what: string | undefined, { memory, log, key }: Scope): void {
   memory.said = what
 }
 
+/** Whoever asks again is answered by an attempt, and not after the wait that an earlier request has come to. */
 async function take(request: DeleteBackupRequest, backup: Backup, scope: Scope): Promise<void> {
+  const { memory } = scope
+  memory.attempts = 0
+  memory.notBefore = 0
   const { name = '', uid = '' } = backup.metadata
   const labels = { [labelNames.backupName]: validLabelValue(name), [labelNames.backupUid]: uid }
   await patchRequest(request, { metadata: { labels }, status: { phase: 'InProgress' } }, scope)
@@ -211,10 +216,9 @@ async function take(request: DeleteBackupRequest, backup: Backup, scope: Scope):
 /** With its version: whoever moves the backup at the same moment wins, and it is looked at again. */
 async function mark(backup: Backup, scope: Scope): Promise<void> {
   const { client, backups, signal } = scope
-  const { resourceVersion } = backup.metadata
-  const startTimestamp = backup.status?.startTimestamp
-  const status = { phase: 'Deleting', ...(startTimestamp !== undefined && { startTimestamp }) }
-  const patch = { type: 'merge', body: { metadata: { resourceVersion }, status } } as const
+  const { resourceVersion, annotations } = backup.metadata
+  const body = { metadata: { resourceVersion, annotations }, status: { phase: 'Deleting' } }
+  const patch = { type: 'merge', body } as const
   try {
     await patchObject(backup, { kind: BackupKind, patch }, { client, latest: backups, signal })
   } catch (error) {
@@ -245,14 +249,27 @@ async function deleteOnce(backup: Backup, scope: Scope): Promise<string[]> {
   const warn: DeletionScope['warn'] = (reason, message) =>
     recordEvent({ about: backup, type: 'Warning', reason, message }, { client, clock, log, signal })
   const { store } = place
+  const another = store && (await anotherOfTheName(backup, store, signal))
+  if (another !== undefined) await tellOfAnother(backup, another, { log, warn })
   return await runDeletion(
-    scope.steps ?? deletionSteps,
+    another === undefined ? (scope.steps ?? deletionSteps) : stepsOfReplaced,
     {
       ...{ backup, store, plugins, openSnapshotters, forgetSnapshots, resourceTimeoutMs },
       ...{ client, clock, log, scratch, signal, warn },
     },
     memory.done,
   )
+}
+
+async function tellOfAnother(
+  { metadata }: Backup,
+  another: string,
+  { log, warn }: Pick<DeletionScope, 'log' | 'warn'>,
+): Promise<void> {
+  const { name } = metadata
+  log.warn({ backup: name, another }, 'a deleted backup is not in the bucket any more: only its object goes')
+  const message = `In the bucket, backups/${name}/ is ${another}. It stays, with its snapshots and volume data: only the object of the earlier one is deleted here`
+  await warn('BackupReplaced', message)
 }
 
 /** Without a store for a backup that has nothing in one. */

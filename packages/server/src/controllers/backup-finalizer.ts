@@ -22,6 +22,7 @@ import { cleanUpSnapshots } from '../backup/finalize/clean-up-snapshots.ts'
 import { type FinalizePorts, finalizeBackup } from '../backup/finalize/finalize-backup.ts'
 import type { PerformPorts } from '../backup/perform-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
+import { claimOf } from '../backup-store/claim-name.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import { isCsiServed } from '../csi/csi-served.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
@@ -129,6 +130,7 @@ async function endBackup(backup: Backup, store: BackupStore, scope: Scope): Prom
   if (ended === undefined) return
   await store.putMetadata(ended, signal)
   if (hadOperations(backup)) await store.deleteSegments(ownerOf(backup), signal)
+  await store.deleteClaim(claimOf(backup), signal)
   await patchAndTell(backup, { ended, reason: cancelled ? cancelledByRequest : undefined }, scope)
 }
 
@@ -143,7 +145,7 @@ async function removeSnapshotObjects(
   scope: Scope,
 ): Promise<BackupStatus> {
   const { client, perform, log, signal } = scope
-  if (!hadOperations(backup) || !(await isCsiServed(client.discovery, signal))) return {}
+  if (!mayHaveSnapshots(backup) || !(await isCsiServed(client.discovery, signal))) return {}
   try {
     return await cleanUpSnapshots({ backup, store }, perform, signal)
   } catch (error) {
@@ -152,6 +154,13 @@ async function removeSnapshotObjects(
     log.error({ error, backup: backup.metadata.name }, 'objects of snapshots could not be removed')
     return { warnings: 1 }
   }
+}
+
+/** The group of a claim that failed because the driver did not complete it is there without any operation. */
+function mayHaveSnapshots(backup: Backup): boolean {
+  const mayHaveGroups =
+    backup.status?.phase === 'FinalizingPartiallyFailed' && !!backup.spec.volumeGroupSnapshotLabelKey
+  return hadOperations(backup) || mayHaveGroups
 }
 
 /** Its number is in the status from the moment in which the backup is not in progress any more. */

@@ -76,7 +76,9 @@ describe('a backup that waits for its operations', () => {
 })
 
 /** Backups of which a controller hears through events alone, with a cluster and a bucket that do not answer. */
-function givenEvents(t: TestContext) {
+function givenEvents(t: TestContext, { resourceTimeoutMs = 0 } = {}) {
+  const seen = { code: 'Unreachable', now: systemClock.now() }
+  const clock = { ...systemClock, now: () => seen.now }
   const handlers = new Set<ObjectHandler<Backup>>()
   const informer = {
     get: () => undefined,
@@ -90,14 +92,14 @@ function givenEvents(t: TestContext) {
   const plugins = {
     open: () => ({ backupItemAction: () => ({ cancel }), [Symbol.asyncDispose]: async () => undefined }),
   } as unknown as PluginSessions
-  const away = () => Promise.reject(new KubeError('Unreachable', { message: 'away' }))
+  const away = () => Promise.reject(new KubeError(seen.code, { message: 'away' }))
   const remembered = new WaitingOperations<BackupOperation>()
   const { reconcile, sources } = backupOperationsController({
     client: { discovery: { all: away } } as unknown as KubeClient,
     informer,
     backups: new LatestObjects(informer),
-    ...{ clock: systemClock, random: () => 0, ports: {} as LocationPorts, perform: { plugins } },
-    ...{ waiting: remembered, everyMs: 1_000 },
+    ...{ clock, random: () => 0, ports: {} as LocationPorts, perform: { plugins } },
+    ...{ waiting: remembered, everyMs: 1_000, resourceTimeoutMs },
   })
   const { signal } = endOf(t)
   const keys: string[] = []
@@ -105,6 +107,7 @@ function givenEvents(t: TestContext) {
   for (const source of sources) void source.run(key => keys.push(key), ports)
   return {
     stopped,
+    seen,
     tell(event: ObjectEvent<Backup>) {
       for (const handler of handlers) handler(event)
     },
@@ -154,6 +157,33 @@ describe('a backup that is deleted while it waits', () => {
     }
     await work()
     assert.deepEqual(stopped, ['of-a', 'of-b'])
+  })
+
+  it('is tried again while the cluster is away, with its operations told each time, and given up in the end', async t => {
+    const { tell, begin, work, stopped, seen } = givenEvents(t, { resourceTimeoutMs: 10_000 })
+    await begin(named('a', whole), 'of-a')
+    const deleted: ObjectEvent<Backup> = { type: 'deleted', object: named('a', whole) }
+    const again: ObjectEvent<Backup> = { type: 'added', object: named('b', 'New') }
+    tell(deleted)
+    await assert.rejects(work(), /away/)
+    tell(again)
+    await assert.rejects(work(), /away/)
+    assert.deepEqual(stopped, ['of-a', 'of-a'])
+    seen.now += 10_000
+    tell(again)
+    await work()
+    tell(again)
+    await work()
+    assert.deepEqual(stopped, ['of-a', 'of-a', 'of-a'])
+  })
+
+  it('is not tried again when its location is gone', async t => {
+    const { tell, begin, work, stopped, seen } = givenEvents(t, { resourceTimeoutMs: 10_000 })
+    seen.code = 'NotFound'
+    await begin(named('a', whole), 'of-a')
+    tell({ type: 'deleted', object: named('a', whole) })
+    await work()
+    assert.deepEqual(stopped, ['of-a'])
   })
 
   it('is left alone when it had moved on before', async t => {

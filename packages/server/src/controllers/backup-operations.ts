@@ -32,10 +32,11 @@ import { countOperations, pollOperations } from '../operations/poll-operations.t
 import type { WaitingOperations } from '../operations/waiting-operations.ts'
 import { DeletedObjects } from './deleted-objects.ts'
 import type { EndedMoves } from './ended-moves.ts'
-import { removeLeftovers } from './fail-interrupted.ts'
+import { removeDeleted } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { storageLocationOf } from './location-of-backup.ts'
 import { patchInPhase } from './patch-in-phase.ts'
+import { Patience } from './patience.ts'
 import { recordEvent } from './record-event.ts'
 import { stopBackupOperations } from './stop-backup-operations.ts'
 
@@ -50,6 +51,8 @@ export interface BackupOperationsOptions {
   waiting: WaitingOperations<BackupOperation>
   /** How often operations are asked about. */
   everyMs: number
+  /** How long it is tried to remove what a deleted backup has left. */
+  resourceTimeoutMs: number
   /** Moves of data, which are asked about as soon as they are over. */
   moves?: EndedMoves
 }
@@ -97,7 +100,8 @@ function phaseAfterRound(partly: boolean, unfinished: number): BackupPhase {
  * ended. The file comes before the status, so that whoever takes over finds no status that the bucket does not bear out.
  */
 export function backupOperationsController(options: BackupOperationsOptions): ControllerOptions {
-  const { informer, backups, clock, waiting, everyMs, moves } = options
+  const { informer, backups, clock, waiting, everyMs, resourceTimeoutMs, moves } = options
+  const patience = new Patience({ clock, patienceMs: resourceTimeoutMs })
   const watched = new Map<string, Watched>()
   const reasons = new Map<string, string>()
   const deleted = new DeletedObjects<Backup>(({ status }) => isWaiting.has(status?.phase))
@@ -119,7 +123,7 @@ export function backupOperationsController(options: BackupOperationsOptions): Co
   }
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
-    const scope = { ...options, ...context, reasons }
+    const scope = { ...options, ...context, reasons, patience }
     for (const gone of deleted.of(key)) {
       await stopDeleted(gone, scope)
       deleted.settle(gone)
@@ -184,6 +188,8 @@ const LONGEST_WAIT_MS = 60_000
 interface Scope extends BackupOperationsOptions, ReconcileContext {
   /** By the key of a backup: what was last said about why it waits longer. */
   reasons: Map<string, string>
+  /** With what deleted backups have left. */
+  patience: Patience
 }
 
 async function lookOnce(backup: Backup, scope: Scope): Promise<void> {
@@ -216,7 +222,7 @@ async function oneRound(backup: Backup, store: BackupStore, scope: Scope): Promi
   const known = await waiting.load(owner, store, signal)
   if (isCancelRequested(backup)) {
     const stopping = { ...perform, clock, log, reason: cancelledByRequest, signal }
-    const operations = await stopBackupOperations(backup, known, stopping)
+    const { operations } = await stopBackupOperations(backup, known, stopping)
     await waiting.save({ ...owner, operations }, store, signal)
     return { operations, ...countOperations(operations) }
   }
@@ -318,17 +324,21 @@ async function told(backup: Backup, error: unknown, scope: Scope): Promise<unkno
 
 const EVENT_EVERY = 10
 
-/** Who deletes a backup that waits wants neither its operations nor its files, which nobody can see. */
+/** Who deletes a backup that waits wants neither its operations nor its files, which nobody can see. Throws what is worth another attempt. */
 async function stopDeleted(backup: Backup, scope: Scope): Promise<void> {
   const { waiting, clock, log, perform, signal } = scope
-  const { uid = '', name } = backup.metadata
+  const { uid = '' } = backup.metadata
+  // What is known here need not wait for the bucket.
+  const stopKnown = () => {
+    const stopping = { ...perform, clock, log, reason: 'the backup was deleted', signal }
+    return stopBackupOperations(backup, waiting.peek(uid) ?? [], stopping)
+  }
   try {
-    await removeLeftovers(backup, scope)
+    if (!(await removeDeleted(backup, scope))) await stopKnown()
   } catch (error) {
     signal.throwIfAborted()
-    log.warn({ error, backup: name }, 'files of a deleted backup could not be removed')
-    const reason = 'the backup was deleted'
-    await stopBackupOperations(backup, waiting.peek(uid) ?? [], { ...perform, clock, log, reason, signal })
+    await stopKnown()
+    throw error
   }
   waiting.forget(uid)
 }

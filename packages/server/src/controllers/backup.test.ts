@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Backup, BackupKind, type BackupPhase } from '@lateen/api'
+import {
+  type Informer,
+  KubeError,
+  type ObjectEvent,
+  type ObjectHandler,
+  silentLogger,
+  systemClock,
+} from '@lateen/kube'
 import { phaseAfterWork } from '../backup/perform-backup.ts'
-import { nextStep } from './backup.ts'
+import { type BackupControllerOptions, backupController, nextStep } from './backup.ts'
 import { finalized } from './backup-finalizer.ts'
+import { LatestObjects } from './latest-objects.ts'
 
 const backupPhases: readonly BackupPhase[] = BackupKind.phases?.phases ?? []
 
@@ -51,6 +60,62 @@ describe('The backup controller', () => {
       assert.deepEqual(nextStep(backup(phase), false), { type: 'ignore' }, phase)
     }
     assert.deepEqual(nextStep(undefined, false), { type: 'ignore' })
+  })
+})
+
+/** A controller that hears of backups which are gone when it looks, with a cluster that does not answer for a while. */
+function givenDeleted(patienceMs: number) {
+  const handlers = new Set<ObjectHandler<Backup>>()
+  const informer = {
+    get: () => undefined,
+    subscribe(handler: ObjectHandler<Backup>) {
+      handlers.add(handler)
+      return () => handlers.delete(handler)
+    },
+  } as unknown as Informer<Backup>
+  const seen = { now: systemClock.now(), attempts: 0 }
+  const all = async () => {
+    seen.attempts += 1
+    throw new KubeError('Unreachable', { message: 'away' })
+  }
+  const { reconcile, sources } = backupController({
+    ...{ informer, backups: new LatestObjects(informer), clock: { ...systemClock, now: () => seen.now } },
+    ...{ client: { discovery: { all } }, perform: {}, defaults: { resourceTimeout: patienceMs } },
+  } as unknown as BackupControllerOptions)
+  const { signal } = new AbortController()
+  const ports = { log: silentLogger, clock: systemClock, random: () => 0, signal }
+  for (const source of sources) void source.run(() => {}, ports)
+  return {
+    seen,
+    tell(event: ObjectEvent<Backup>) {
+      for (const handler of handlers) handler(event)
+    },
+    work: () => reconcile('velero/nightly', { signal, log: silentLogger, failures: 0 }),
+  }
+}
+
+describe('A backup that is deleted while something of it is left', () => {
+  const of = (backup: Backup): Backup => ({ ...backup, metadata: { ...backup.metadata, uid: 'u' } })
+
+  it('is tidied up after, by the memory of the server alone, for as long as it has patience', async () => {
+    for (const object of [backup('Failed', { 'lateen.dev/leftovers': 'true' }), backup('InProgress')]) {
+      const { seen, tell, work } = givenDeleted(10)
+      tell({ type: 'deleted', object: of(object) })
+      await assert.rejects(work(), /away/)
+      await assert.rejects(work(), /away/)
+      seen.now += 10
+      await work()
+      await work()
+      assert.equal(seen.attempts, 3)
+    }
+  })
+
+  it('is not looked after when nothing is', async () => {
+    const { seen, tell, work } = givenDeleted(10)
+    tell({ type: 'deleted', object: of(backup('Failed')) })
+    tell({ type: 'updated', object: of(backup('InProgress')), previous: of(backup('InProgress')) })
+    await work()
+    assert.equal(seen.attempts, 0)
   })
 })
 

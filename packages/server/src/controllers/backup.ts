@@ -8,6 +8,7 @@ import {
   isCancelRequested,
 } from '@lateen/api'
 import {
+  again,
   type Clock,
   type ControllerOptions,
   done,
@@ -15,27 +16,29 @@ import {
   isConflict,
   type KubeClient,
   keyOf,
+  type ObjectEvent,
   type Outcome,
   patiently,
   type ReconcileContext,
   watching,
 } from '@lateen/kube'
 import { observeFacts } from '../backup/observe-facts.ts'
-import { type PerformPorts, performBackup, phaseAfterWork } from '../backup/perform-backup.ts'
+import { type PerformPorts, phaseAfterWork } from '../backup/perform-backup.ts'
 import { type BackupDefaults, type PreparedBackup, prepareBackup } from '../backup/prepare/prepare-backup.ts'
-import { PublishError, storingOrNothing } from '../backup/publish-backup.ts'
+import { PublishError } from '../backup/publish-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
+import { type ClaimPorts, claimName, claimOf } from '../backup-store/claim-name.ts'
 import { type LocationPorts, openPatiently } from '../backup-store/open-location.ts'
 import { haveSnapshotsDiscarded } from '../csi/discard-snapshots-of.ts'
 import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
-import { CancelWatch } from './cancel-watch.ts'
-import { failInterrupted, leftoversAnnotation, removeLeftovers } from './fail-interrupted.ts'
+import { DeletedObjects } from './deleted-objects.ts'
+import { failInterrupted, leftoversAnnotation, removeDeleted, removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { beginObject, patchInPhase } from './patch-in-phase.ts'
 import { patchObject } from './patch-object.ts'
-import { ProgressPatches } from './progress-patches.ts'
+import { Patience } from './patience.ts'
+import { isGone, type Performance, performUnlessCancelled } from './perform-unless-cancelled.ts'
 import { recordEvent } from './record-event.ts'
-import { stopStoredOperations } from './stop-backup-operations.ts'
 
 export interface BackupControllerOptions {
   client: KubeClient
@@ -82,56 +85,70 @@ export function nextStep(backup: Backup | undefined, running: boolean): BackupSt
 
 const notBegun: ReadonlySet<BackupPhase> = new Set(['New', 'Queued', 'ReadyToStart'])
 
-const PROGRESS_MS = 1_000
-
 /** How long a server that is told to stop may take to say what became of its backups. */
 export const LAST_WORDS_MS = 4_000
 
+/** Between the end of a backup that was deleted and the first attempt to remove what it could not. */
+const LEFT_MS = 1_000
+
 /** Takes the backups whose turn has come. */
 export function backupController(options: BackupControllerOptions): ControllerOptions {
-  const { informer, backups } = options
+  const { informer, backups, clock, defaults } = options
   const running = new Set<string>()
+  const patience = new Patience({ clock, patienceMs: defaults.resourceTimeout })
+  /** Backups that are gone, and of which something is left. */
+  const left = new DeletedObjects<Backup>(() => true)
+
+  /** Lets every event through, and remembers what was deleted before it was tidied up. Who runs one sees to that himself. */
+  function noting(event: ObjectEvent<Backup>): boolean {
+    const object = backups.asWritten(event.object)
+    const { type } = nextStep(object, running.has(keyOf(object)))
+    if (type === 'remove-leftovers' || type === 'fail-interrupted') left.note({ ...event, object })
+    return true
+  }
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
+    const scope = { ...options, ...context, patience, left }
+    // Before another one of its name begins.
+    for (const gone of left.of(key)) {
+      await removeDeleted(gone, scope)
+      left.settle(gone)
+    }
     const backup = backups.get(key)
     const step = nextStep(backup, running.has(key))
     if (backup === undefined || step.type === 'ignore') return done()
     if (step.type === 'cancel') {
-      await cancelNew(backup, { ...options, ...context })
+      await cancelNew(backup, scope)
       return done()
     }
     if (step.type === 'fail-interrupted') {
-      await failInterrupted(backup, { ...options, ...context })
+      await failInterrupted(backup, scope)
       return done()
     }
     if (step.type === 'remove-leftovers') {
-      await removeLeftovers(backup, { ...options, ...context })
-      await patchBackup(
-        backup,
-        { metadata: { annotations: { [leftoversAnnotation]: null } } },
-        { ...options, ...context },
-      )
+      await removeLeftovers(backup, scope)
+      await patchBackup(backup, { metadata: { annotations: { [leftoversAnnotation]: null } } }, scope)
       return done()
     }
     running.add(key)
     try {
-      await takeBackup(backup, { ...options, ...context })
+      await takeBackup(backup, scope)
     } finally {
       running.delete(key)
     }
-    return done()
+    return left.of(key).length === 0 ? done() : again({ afterMs: LEFT_MS })
   }
 
   return {
     name: 'backup',
-    sources: [watching({ informer })],
+    sources: [watching({ informer, predicate: noting })],
     reconcile,
     // The queue lets no more than that run; one is left for those that are cancelled or have to be tidied up meanwhile.
     concurrency: options.concurrentBackups + 1,
   }
 }
 
-type Scope = BackupControllerOptions & ReconcileContext
+type Scope = BackupControllerOptions & ReconcileContext & { patience: Patience; left: DeletedObjects<Backup> }
 
 /** Throws a conflict when someone changed it since it was looked at: it may have begun. */
 async function cancelNew(backup: Backup, scope: Scope): Promise<void> {
@@ -158,7 +175,7 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
   try {
     await using place = await openPlace(prepared, scope)
     const begin = () => move(prepared.backup, { phase: 'InProgress', startTimestamp }, scope)
-    started = await patiently(begin, scope)
+    started = await beginOrRelease(begin, { backup: prepared.backup, store: place.store }, scope)
     if (started !== undefined) await performAndMove({ backup: started, prepared, store: place.store }, scope)
   } catch (error) {
     // One that has not begun is left for the next server.
@@ -166,20 +183,32 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
     if (started === undefined && isConflict(error)) throw error
     const hasLeftovers = started !== undefined && mayHaveLeftovers(error)
     if (isGone(scope.backups.get(keyOf(found)), found)) {
-      // There may be another one of the same name.
-      scope.log.info(
-        { error, backup: found.metadata.name, hasLeftovers },
-        'a backup was deleted while it ran',
-      )
-      await discardOfDeleted(found, scope)
-      return
+      return await endDeleted(started ?? found, { error, hasLeftovers }, scope)
     }
     await fail(started ?? prepared.backup, { error, hasLeftovers }, scope)
   }
 }
 
+/** Lets others have the name of a backup that did not begin and will not; one that another server goes on with keeps it. */
+async function beginOrRelease(
+  begin: () => Promise<Backup | undefined>,
+  { backup, store }: Pick<Performance, 'backup' | 'store'>,
+  scope: Scope,
+): Promise<Backup | undefined> {
+  try {
+    const started = await patiently(begin, scope)
+    if (started === undefined) await store.deleteClaim(claimOf(backup), scope.signal)
+    return started
+  } catch (error) {
+    if (!scope.signal.aborted && !isConflict(error)) {
+      await store.deleteClaim(claimOf(backup), scope.signal).catch(() => undefined)
+    }
+    throw error
+  }
+}
+
 /**
- * Opens the store and makes sure that the backup's name is free there. This comes before the backup is in progress, so that whatever
+ * Opens the store and takes the backup's name there. This comes before the backup is in progress, so that whatever
  * lies under the name of an interrupted backup is its own.
  */
 async function openPlace(
@@ -190,7 +219,7 @@ async function openPlace(
   const location = await openPatiently(storageLocation, ports, { clock, log, signal })
   try {
     const store = createBackupStore({ location, clock, random })
-    await requireFreeName(backup, store, signal)
+    await takeName(backup, { store, clock, random, signal })
     return { store, [Symbol.asyncDispose]: () => location[Symbol.asyncDispose]() }
   } catch (error) {
     await location[Symbol.asyncDispose]()
@@ -212,101 +241,23 @@ async function performAndMove(work: Performance, scope: Scope): Promise<void> {
   const status: BackupStatus = { ...performed.status, phase: phaseAfterWork(performed) }
   if (status.phase !== 'Failed') {
     const moved = await move(backup, status, scope)
-    if (moved === undefined) await removeDeleted(work, scope)
+    // Whoever deleted it meanwhile wants neither its files nor its operations.
+    if (moved === undefined) await removeLeftovers(backup, scope)
     return
   }
   const completionTimestamp = formatTime(clock.now())
   const failed = { ...backup, status: { ...backup.status, ...status, completionTimestamp } }
-  const name = backup.metadata.name ?? ''
-  await storingOrNothing({ store, name, signal }, () => store.putMetadata(failed, signal))
+  // When this fails, its snapshots are found by its files, and deleted before those.
+  await store.putMetadata(failed, signal)
+  await store.deleteClaim(claimOf(backup), signal)
   const hasLeftovers = !(await haveSnapshotsDiscarded(backup, scope))
   await move(withLeftovers(backup, hasLeftovers), { ...status, completionTimestamp }, scope)
 }
 
-/** Whoever deleted the backup meanwhile wants neither its files nor its operations. */
-async function removeDeleted({ backup, store }: Performance, scope: Scope): Promise<void> {
-  const { clock, log, signal } = scope
-  const { plugins, openSnapshotters } = scope.perform
-  const reason = 'the backup was deleted'
-  await haveSnapshotsDiscarded(backup, scope)
-  await stopStoredOperations(backup, { store, reason, clock, log, plugins, openSnapshotters, signal })
-  await store.deleteBackup(backup.metadata.name ?? '', signal)
-}
-
-/** Somebody asked for the end of a backup that was in progress. */
-class CancelledError extends Error {
-  override readonly name = 'CancelledError'
-  readonly code = 'CANCELLED'
-
-  constructor() {
-    super(cancelledByRequest)
-  }
-}
-
-/** Throws PublishError with a CancelledError when somebody asked for its end, or deleted it, and removes what is in the bucket. */
-async function performUnlessCancelled(work: Performance, scope: Scope) {
-  const { backup, store } = work
-  const key = keyOf(backup)
-  await using cancel = new CancelWatch({
-    clock: scope.clock,
-    isRequested: () => isUnwanted(scope.backups.get(key), backup),
-  })
-  const signal = AbortSignal.any([scope.signal, cancel.signal])
-  try {
-    return await performShowingProgress(work, { ...scope, signal, stopping: scope.signal })
-  } catch (error) {
-    if (scope.signal.aborted || !cancel.signal.aborted) throw error
-    const name = backup.metadata.name ?? ''
-    return await storingOrNothing({ store, name, signal: scope.signal }, () =>
-      Promise.reject(new CancelledError()),
-    )
-  }
-}
-
-function isUnwanted(now: Backup | undefined, begun: Backup): boolean {
-  return now === undefined || isGone(now, begun) || isCancelRequested(now)
-}
-
-function isGone(now: Backup | undefined, before: Backup): boolean {
-  return now?.metadata.uid !== before.metadata.uid
-}
-
-interface Performance {
-  backup: Backup
-  prepared: PreparedBackup
-  store: BackupStore
-}
-
-async function performShowingProgress(
-  { backup, prepared, store }: Performance,
-  scope: Scope & { stopping: AbortSignal },
-) {
-  await using progress = new ProgressPatches<{ itemsBackedUp: number; totalItems: number }>({
-    clock: scope.clock,
-    everyMs: PROGRESS_MS,
-    patch: ({ itemsBackedUp, totalItems }, signal) =>
-      patchBackup(
-        backup,
-        { metadata: { uid: backup.metadata.uid }, status: { progress: { itemsBackedUp, totalItems } } },
-        { ...scope, signal },
-      ),
-  })
-  const { policies, warnings, snapshotLocations } = prepared
-  return await performBackup(
-    {
-      ...{ backup, policies, warnings, snapshotLocations, store },
-      onProgress: now => progress.report(now),
-      stopping: scope.stopping,
-    },
-    scope.perform,
-    scope.signal,
-  )
-}
-
-async function requireFreeName({ metadata }: Backup, store: BackupStore, signal: AbortSignal) {
-  if (!(await store.hasAny(metadata.name ?? '', signal))) return
+async function takeName(backup: Backup, ports: ClaimPorts): Promise<void> {
+  if (await claimName(claimOf(backup), ports)) return
   throw new Error(
-    'backup already exists in object storage: its folder in the bucket is not empty. Choose another name, or delete what is there',
+    'backup already exists in object storage: its folder in the bucket is not empty, or a server of another cluster is taking a backup of this name. Choose another name, or delete what is there',
   )
 }
 
@@ -338,6 +289,18 @@ async function fail(
 /** What a server that was told to stop has for something that must not be left undone; one that goes on has all the time. */
 function lastWords(signal: AbortSignal, withinMs: number): AbortSignal {
   return signal.aborted ? AbortSignal.timeout(withinMs) : signal
+}
+
+/** There may be another one of the same name. */
+async function endDeleted(
+  backup: Backup,
+  { error, hasLeftovers }: { error: unknown; hasLeftovers: boolean },
+  scope: Scope,
+): Promise<void> {
+  const { name } = backup.metadata
+  scope.log.info({ error, backup: name, hasLeftovers }, 'a backup was deleted while it ran')
+  await discardOfDeleted(backup, scope)
+  if (hasLeftovers) scope.left.note({ type: 'deleted', object: backup })
 }
 
 /** Nobody would find its snapshots later: a stop that comes while one of them is awaited leaves some time for the others. */

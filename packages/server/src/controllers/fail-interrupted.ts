@@ -1,14 +1,25 @@
-import { type Backup, BackupKind, BackupStorageLocationKind, formatTime, lateenAnnotation } from '@lateen/api'
-import type { KubeClient } from '@lateen/kube'
+import {
+  type Backup,
+  BackupKind,
+  BackupStorageLocationKind,
+  cancelledByRequest,
+  formatTime,
+  isCancelRequested,
+  lateenAnnotation,
+} from '@lateen/api'
+import { isNotFound, type KubeClient } from '@lateen/kube'
 import { createBackupStore } from '../backup-store/backup-store.ts'
+import { claimOf } from '../backup-store/claim-name.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
 import { cancelMoves } from '../volumes/cancel-moves.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { type LeftBehind, LeftBehindError } from './left-behind.ts'
 import { patchInPhase } from './patch-in-phase.ts'
+import type { Patience } from './patience.ts'
 import { type StopBackupScope, stopStoredOperations } from './stop-backup-operations.ts'
 
-/** On a failed backup whose files are still in the bucket, until they are gone. */
+/** On a failed backup of which something is left: operations, snapshots, or files in the bucket, by which those are found. Until all is gone. */
 export const leftoversAnnotation = lateenAnnotation('leftovers')
 
 export interface InterruptedScope extends Omit<StopBackupScope, 'plugins' | 'openSnapshotters'> {
@@ -17,10 +28,12 @@ export interface InterruptedScope extends Omit<StopBackupScope, 'plugins' | 'ope
   random: () => number
   ports: LocationPorts
   perform: Pick<StopBackupScope, 'plugins' | 'openSnapshotters'>
+  /** With operations and snapshots that cannot be stopped and deleted, after which their files are deleted all the same. */
+  patience: Patience
 }
 
 /** Velero's own words, which people search for. */
-const reason = 'found a backup with status "InProgress" during the server starting, mark it as "Failed"'
+const interrupted = 'found a backup with status "InProgress" during the server starting, mark it as "Failed"'
 
 /**
  * Ends a backup whose server died: stops what it had begun, removes what it had stored, then says Failed. In this order, so that a
@@ -38,7 +51,8 @@ export async function failInterrupted(backup: Backup, scope: InterruptedScope): 
     annotations[leftoversAnnotation] = 'true'
     log.warn({ error, backup: name }, 'what an interrupted backup had stored could not be removed yet')
   }
-  const status = { phase: 'Failed', failureReason: reason, completionTimestamp: formatTime(clock.now()) }
+  const failureReason = isCancelRequested(backup) ? cancelledByRequest : interrupted
+  const status = { phase: 'Failed', failureReason, completionTimestamp: formatTime(clock.now()) }
   const body = { metadata: { annotations }, status }
   const ports = { client, latest: backups, signal }
   if (await patchInPhase(backup, { kind: BackupKind, body }, ports)) {
@@ -52,7 +66,8 @@ function movesPorts({ metadata }: Backup, { client, log, signal }: InterruptedSc
 
 /**
  * Deletes the snapshots of a backup that failed, stops its operations, and deletes what it stored that nobody can see: without `velero-backup.json` beside
- * them, files are its own to delete, because its name was free when it began. Throws what the API server and the object store throw.
+ * them, files are its own to delete, because its name was free when it began. Throws what the API server and the object store throw, and
+ * LeftBehindError for as long as there is patience with what cannot be stopped or deleted.
  */
 export async function removeLeftovers(backup: Backup, scope: InterruptedScope): Promise<void> {
   const { client, clock, log, random, ports, perform, signal } = scope
@@ -64,8 +79,45 @@ export async function removeLeftovers(backup: Backup, scope: InterruptedScope): 
   await using opened = await openLocation(location, ports, signal)
   const store = createBackupStore({ location: opened, clock, random })
   if ((await store.getMetadata(name, signal)) !== undefined) return
+  // Whoever has claimed the name since found it free: nothing is left.
+  if (await store.hasBeside(claimOf(backup), 'claims', signal)) return
   const { plugins, openSnapshotters } = perform
   const reason = 'the backup failed'
-  await stopStoredOperations(backup, { store, reason, clock, log, plugins, openSnapshotters, signal })
+  const stopping = { store, reason, clock, log, plugins, openSnapshotters, signal }
+  requireNothingLeft(backup, await stopStoredOperations(backup, stopping), scope)
   await store.deleteBackup(name, signal)
+}
+
+/**
+ * The same for a backup that was deleted, which nobody else remembers: throws for as long as there is patience with whatever is in the
+ * way, and gives up then, or when its location is gone. False when it has given up.
+ */
+export async function removeDeleted(backup: Backup, scope: InterruptedScope): Promise<boolean> {
+  const { log, patience, signal } = scope
+  const { uid = '', name } = backup.metadata
+  try {
+    await removeLeftovers(backup, scope)
+    patience.forget(uid)
+    return true
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isNotFound(error) && patience.lasts(uid)) throw error
+    log.warn({ error, backup: name }, 'what a deleted backup has left could not be removed, and is given up')
+    patience.forget(uid)
+    return false
+  }
+}
+
+function requireNothingLeft(
+  { metadata }: Backup,
+  left: LeftBehind,
+  { log, patience }: InterruptedScope,
+): void {
+  const { uid = '', name } = metadata
+  if (left.unheard > 0 || left.snapshots.length > 0) {
+    const error = new LeftBehindError(left)
+    if (patience.lasts(uid)) throw error
+    log.warn({ error, backup: name }, 'what a failed backup has begun is given up, and nobody looks after it')
+  }
+  patience.forget(uid)
 }

@@ -3,7 +3,7 @@ import { isObjectStoreError } from '@lateen/plugin'
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { openLocation } from '../backup-store/open-location.ts'
 import { journalOwnerOf } from '../restore/settle-operations.ts'
-import { locationOfBackup } from './location-of-backup.ts'
+import { locationOfRestore } from './location-of-restore.ts'
 import { type MoveScope, patchRestore } from './move-restore.ts'
 import { recordEvent } from './record-event.ts'
 import { type StopOperationsScope, stopRestoreOperations } from './stop-restore-operations.ts'
@@ -26,7 +26,7 @@ export function keptForFiles({ metadata }: Restore): string[] {
 }
 
 /**
- * Stops what a restore that is being deleted waits for, removes its files, then lets the object go. Where backup, location or bucket do not exist there is
+ * Stops what a restore that is being deleted waits for, removes its files, then lets the object go. Where location or bucket do not exist there is
  * nothing to remove; a store that fails is tried again for as long as patience lasts. Throws while that is so.
  */
 export async function removeRestore(restore: Restore, scope: RemoveScope): Promise<void> {
@@ -46,13 +46,11 @@ export async function removeRestore(restore: Restore, scope: RemoveScope): Promi
 }
 
 async function removeFiles(restore: Restore, scope: RemoveScope): Promise<void> {
-  const { metadata, spec } = restore
   const { clock, random, ports, signal, log } = scope
-  const { name = '', namespace } = metadata
-  const backup = spec.backupName ?? ''
-  const location =
-    backup === '' ? undefined : await locationOfBackup({ namespace, name: backup }, { ...scope, signal })
+  const { name = '' } = restore.metadata
+  const location = await locationOfRestore(restore, scope)
   if (location === undefined) {
+    const { backupName: backup } = restore.spec
     log.info({ restore: name, backup }, 'a restore without a storage location has no files to remove')
     return
   }

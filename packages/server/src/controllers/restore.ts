@@ -35,6 +35,7 @@ import { CancelWatch } from './cancel-watch.ts'
 import { leftoversAnnotation } from './fail-interrupted.ts'
 import { failInterruptedRestore, stopLeftovers } from './fail-interrupted-restore.ts'
 import type { LatestObjects } from './latest-objects.ts'
+import { withNotedLocation } from './location-of-restore.ts'
 import { moveRestore, patchRestore, tellOfMove } from './move-restore.ts'
 import { beginObject } from './patch-in-phase.ts'
 import { ProgressPatches } from './progress-patches.ts'
@@ -171,7 +172,8 @@ async function takeRestore(restore: Restore, scope: Scope): Promise<void> {
     return
   }
   const startTimestamp = formatTime(clock.now())
-  const started = await leaveNew(prepared.restore, { phase: 'InProgress', startTimestamp }, scope)
+  const noted = withNotedLocation(prepared.restore, prepared.location)
+  const started = await leaveNew(noted, { phase: 'InProgress', startTimestamp }, scope)
   if (started === undefined) return
   try {
     await performAndMove(started, { ...prepared, observed }, scope)
@@ -250,12 +252,13 @@ async function fail(restore: Restore, error: unknown, scope: Scope): Promise<voi
 }
 
 /**
- * Moves a new restore on, with everything that was filled in. It is kept until its files are gone once it may have some. Undefined when
+ * Moves a new restore on, with everything that was filled in. It is kept until its files are gone once it may have some, and says where they are. Undefined when
  * it is gone. Throws KubeErrors, among them a conflict when someone changed it since it was looked at.
  */
 async function leaveNew(restore: Restore, status: RestoreStatus, scope: Scope): Promise<Restore | undefined> {
-  const finalizers = status.phase === 'InProgress' && { finalizers: keptForFiles(restore) }
-  const body = { metadata: { ...finalizers }, spec: restore.spec, status: { ...restore.status, ...status } }
+  const { annotations } = restore.metadata
+  const metadata = status.phase === 'InProgress' ? { finalizers: keptForFiles(restore), annotations } : {}
+  const body = { metadata, spec: restore.spec, status: { ...restore.status, ...status } }
   const { client, restores: latest, signal } = scope
   const written = await beginObject(restore, { kind: RestoreKind, body }, { client, latest, signal })
   if (written !== undefined) await tellOfMove(written, status, scope)

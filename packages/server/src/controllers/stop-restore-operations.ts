@@ -11,7 +11,7 @@ import type { RestoreOperation } from '../operations/restore-operation.ts'
 import { readOperations, type WaitingOperations } from '../operations/waiting-operations.ts'
 import type { PluginSessions } from '../plugin-host/plugin-session.ts'
 import { journalOwnerOf, type SettledOperations, stopOperations } from '../restore/settle-operations.ts'
-import { locationOfBackup } from './location-of-backup.ts'
+import { locationOfRestore } from './location-of-restore.ts'
 
 export interface StopOperationsScope {
   client: KubeClient
@@ -35,10 +35,9 @@ export async function stopRestoreOperations(
   scope: StopOperationsScope,
 ): Promise<SettledOperations | undefined> {
   const { clock, random, waiting, signal } = scope
-  const { uid = '', namespace } = restore.metadata
+  const { uid = '' } = restore.metadata
   const known = waiting.peek(uid) ?? []
-  const backup = restore.spec.backupName ?? ''
-  const location = backup === '' ? undefined : await locationOfBackup({ namespace, name: backup }, scope)
+  const location = await locationOfRestore(restore, scope)
   if (location === undefined) return stopAll(restore, { operations: known, error }, scope)
   try {
     await using opened = await openLocation(location, scope.ports, signal)

@@ -140,6 +140,19 @@ describe('a new request', () => {
     assert.equal(reasonOf({ requests: [request('New', { uid: 'u' })] }), 'take')
   })
 
+  it('about another one does not end the deletion that has begun', () => {
+    const begun = request('InProgress', { name: 'a', age: hour, uid: 'u' })
+    assert.match(
+      reasonOf({ requests: [begun, request('New', { uid: 'other' })], backup: deleting }),
+      /^refuse: backup not found/,
+    )
+    const refused = request('Processed', { uid: 'other' })
+    assert.deepEqual(decide({ requests: [begun, refused], backup: deleting }), {
+      type: 'remove-requests',
+      requests: [refused],
+    })
+  })
+
   it('takes the place of older ones, whatever became of those', () => {
     const older = [
       request('InProgress', { name: 'a', age: 2 * hour }),
@@ -163,6 +176,8 @@ describe('a request that was taken', () => {
   it('keeps in mind that a backup has files, which its phase does not tell any more', () => {
     const decision = decide({ requests, backup: backup({ phase: 'PartiallyFailed' }) })
     assert.ok(decision.type === 'mark' && hasBegun(decision.backup))
+    // One that is made up would be that of another backup.
+    assert.equal(decision.backup.status?.startTimestamp, undefined)
     const never = decide({ requests, backup: backup({ phase: 'FailedValidation' }) })
     assert.ok(never.type === 'mark' && !hasBegun(never.backup))
   })
@@ -200,6 +215,21 @@ describe('a request that was taken', () => {
       reasonOf({ requests, backup: deleting, location: location({}, 'Unavailable') }),
       /^retry: .*Unavailable/,
     )
+  })
+
+  it('that was repeated while the location was away left the backup Deleting for ever: the repeated one is taken', () => {
+    const again = request('New', { name: 'b-2', age: 0 })
+    const places = [undefined, location({}, 'Unavailable'), location({ accessMode: 'ReadOnly' })]
+    for (const place of places) {
+      const observed = { backup: deleting, location: place }
+      assert.deepEqual(decide({ ...observed, requests: [...requests, again] }), {
+        type: 'remove-requests',
+        requests,
+      })
+      assert.equal(decide({ ...observed, requests: [again] }).type, 'take')
+      const taken = { ...again, status: { phase: 'InProgress' as const } }
+      assert.match(reasonOf({ ...observed, requests: [taken] }), /^retry: /)
+    }
   })
 
   it('is over when the backup is gone, and so are those that came after it', () => {

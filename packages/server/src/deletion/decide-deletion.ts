@@ -4,6 +4,7 @@ import {
   type DeleteBackupRequest,
   isTerminal,
   labelNames,
+  lateenAnnotation,
   parseTime,
   type Restore,
   RestoreKind,
@@ -53,15 +54,16 @@ const TAKE_OVER_MS = 2_000
 const LOOK_AGAIN_MS = 250
 const READER_MS = 1_000
 
+/** On a backup that does not say when it began, and did, for as long as it is Deleting: no time is made up, because others are compared with it. */
+const begunAnnotation = lateenAnnotation('begun')
+
 /**
  * Whether there may be files of the backup in its bucket. One that failed before it began has none: what lies there under its name,
  * which may be why it failed, belongs to another.
  */
-export function hasBegun({ status }: Backup): boolean {
-  return (
-    status?.startTimestamp !== undefined &&
-    !status.failureReason?.includes('already exists in object storage')
-  )
+export function hasBegun({ metadata, status }: Backup): boolean {
+  const began = status?.startTimestamp !== undefined || metadata.annotations?.[begunAnnotation] !== undefined
+  return began && !status?.failureReason?.includes('already exists in object storage')
 }
 
 /** What to do about the requests for the deletion of one backup. */
@@ -74,13 +76,14 @@ export function decideDeletion(observed: ObservedDeletion): DeletionDecision {
   const begun = pending.find(each => phaseOf(each) === 'InProgress')
   // The object goes last, the requests after it.
   if (backup === undefined && begun !== undefined) return { type: 'remove-requests', requests: pending }
+  // First of all: one that is about another backup does not take the place of any.
+  if (backup !== undefined && !isAbout(request, backup)) {
+    if (phaseOf(request) === 'InProgress') return { type: 'remove-requests', requests: [request] }
+    return { type: 'refuse', request, reason: 'backup not found: there is another one of the same name now' }
+  }
   const others = requests.filter(other => other !== request)
   if (others.length > 0) return { type: 'remove-requests', requests: others }
   if (backup === undefined) return { type: 'refuse', request, reason: 'backup not found' }
-  if (!isAbout(request, backup)) {
-    if (begun !== undefined) return { type: 'remove-requests', requests: [request] }
-    return { type: 'refuse', request, reason: 'backup not found: there is another one of the same name now' }
-  }
   return phaseOf(request) === 'New'
     ? decideNew({ ...observed, backup }, request)
     : decideBegun({ ...observed, backup }, request)
@@ -112,7 +115,9 @@ function decideNew(observed: Observed, request: DeleteBackupRequest): DeletionDe
     return { type: 'refuse', request, reason: 'backup is still in progress' }
   }
   const reason = locationProblem(ranOnce(backup), location)
-  return reason === undefined ? { type: 'take', request, backup } : { type: 'refuse', request, reason }
+  // A deletion that has begun waits for its location: who asks for it again must not end it.
+  if (reason === undefined || backup.status?.phase === 'Deleting') return { type: 'take', request, backup }
+  return { type: 'refuse', request, reason }
 }
 
 function decideBegun(observed: Observed, request: DeleteBackupRequest): DeletionDecision {
@@ -147,11 +152,12 @@ const begunPhases: ReadonlySet<string> = new Set([
   'FinalizingPartiallyFailed',
 ])
 
-/** With the time of its beginning, which tells from now on, when the phase does not any more, that there are files. */
+/** With a note where nothing but the phase, which goes, tells that there are files. */
 function ranOnce(backup: Backup): Backup {
   const { metadata, status } = backup
-  if (status?.startTimestamp !== undefined || !begunPhases.has(status?.phase ?? '')) return backup
-  return { ...backup, status: { ...status, startTimestamp: metadata.creationTimestamp ?? '' } }
+  if (hasBegun(backup) || !begunPhases.has(status?.phase ?? '')) return backup
+  const annotations = { ...metadata.annotations, [begunAnnotation]: 'true' }
+  return { ...backup, metadata: { ...metadata, annotations } }
 }
 
 function decideProcessed({ requests, now }: ObservedDeletion): DeletionDecision {

@@ -24,3 +24,9 @@ export const deletionSteps: readonly DeletionStep[] = [
   deleteFiles,
   deleteObject,
 ]
+
+/**
+ * What is done for a backup whose name another one has in the bucket by now. Whatever is found by that name there, in repositories and in storage may be the
+ * other's. Restores stay, as they do when a backup vanishes from its bucket: their files go with them.
+ */
+export const stepsOfReplaced: readonly DeletionStep[] = [deleteObject]

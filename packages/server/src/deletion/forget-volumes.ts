@@ -1,24 +1,21 @@
-import {
-  type BackupRepositoryKey,
-  backupSelector,
-  type PodVolumeBackup,
-  PodVolumeBackupKind,
-  readObject,
-} from '@lateen/api'
+import { type BackupRepositoryKey, type PodVolumeBackup, PodVolumeBackupKind, readObject } from '@lateen/api'
 import type { BackupStore } from '../backup-store/backup-store.ts'
 import { messageOf } from '../item/item-error.ts'
 import type { DeletionScope, DeletionStep } from './deletion-step.ts'
+import { endMoves, movesInCluster } from './end-moves.ts'
 import { isDamaged } from './stored-operations.ts'
 
-/** Has repositories forget the snapshots of a backup's pod volumes. What they take up is freed by maintenance. */
+/** Ends what is still moved of a backup's pod volumes, and has repositories forget their snapshots. What these take up is freed by maintenance. */
 export const forgetVolumes: DeletionStep = {
   name: 'pod-volumes',
   runs: 'always',
   async run(scope) {
     const { store, backup } = scope
     if (store === undefined) return []
-    const known = [...(await storedVolumes(scope, store)), ...(await volumesInCluster(scope))]
-    return await forgetIn(byRepository(known, backup.spec.storageLocation ?? ''), scope)
+    const going = await endMoves({ kind: PodVolumeBackupKind, what: 'pod volume backup' }, scope)
+    const inCluster = await movesInCluster(PodVolumeBackupKind, scope)
+    const known = [...(await storedVolumes(scope, store)), ...inCluster]
+    return [...going, ...(await forgetIn(byRepository(known, backup.spec.storageLocation ?? ''), scope))]
   },
 }
 
@@ -71,12 +68,6 @@ async function storedVolumes(scope: DeletionScope, store: BackupStore): Promise<
     await warn('BackupVolumesUnknown', `${messageOf(error)}. Snapshots that only this list knew of are left`)
     return []
   }
-}
-
-function volumesInCluster({ backup, client, signal }: DeletionScope): Promise<PodVolumeBackup[]> {
-  const { name = '', namespace } = backup.metadata
-  const labelSelector = backupSelector(name)
-  return client.resource(PodVolumeBackupKind, namespace).list({ labelSelector, signal }).toArray()
 }
 
 /** The snapshots of these volumes, each once, by the repository that they are in. */

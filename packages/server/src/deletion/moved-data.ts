@@ -1,19 +1,8 @@
-import {
-  type Backup,
-  backupSelector,
-  type DataUpload,
-  DataUploadKind,
-  isTerminal,
-  labelNames,
-  validLabelValue,
-} from '@lateen/api'
+import { type Backup, type DataUpload, DataUploadKind, labelNames, validLabelValue } from '@lateen/api'
 import { unlessNotFound } from '@lateen/kube'
 import type { DeletionScope } from './deletion-step.ts'
+import { endMoves, movesInCluster } from './end-moves.ts'
 import type { RepositorySnapshots } from './forget-volumes.ts'
-
-/** How long uploads may take to end once they are told to, and how often it is looked whether they have. */
-const PATIENCE_MS = 60_000
-const PAUSE_MS = 250
 
 /** Whether a DataUpload is moved by who comes with the server, and not by a mover of others. */
 export function isMovedHere({ spec }: DataUpload): boolean {
@@ -26,43 +15,13 @@ export function isUploadOf({ metadata }: DataUpload, { metadata: backup }: Backu
 }
 
 /** The DataUploads of a backup that are in the cluster. Throws KubeErrors. */
-export function uploadsInCluster({ backup, client, signal }: DeletionScope): Promise<DataUpload[]> {
-  const { name = '', namespace } = backup.metadata
-  const labelSelector = backupSelector(name)
-  return client.resource(DataUploadKind, namespace).list({ labelSelector, signal }).toArray()
+export function uploadsInCluster(scope: DeletionScope): Promise<DataUpload[]> {
+  return movesInCluster(DataUploadKind, scope)
 }
 
-/**
- * Ends the uploads of a backup that are under way: one that went on would store a snapshot that nobody forgets. Returns which have not
- * ended in time; those that no node agent has taken up are none of them. Throws KubeErrors, and the signal's reason.
- */
-export async function endUploads(scope: DeletionScope): Promise<string[]> {
-  const { client, clock, signal } = scope
-  const giveUp = clock.now() + PATIENCE_MS
-  for (;;) {
-    const going = (await uploadsInCluster(scope)).filter(
-      upload => isMovedHere(upload) && !isTerminal(DataUploadKind, upload.status?.phase),
-    )
-    if (going.length === 0) return []
-    for (const { metadata, spec } of going) {
-      if (spec.cancel === true) continue
-      const body = { metadata: { uid: metadata.uid }, spec: { cancel: true } }
-      await client
-        .resource(DataUploadKind, metadata.namespace)
-        .patch(metadata.name ?? '', { type: 'merge', body }, { signal })
-        .catch(unlessNotFound)
-    }
-    if (clock.now() >= giveUp) {
-      return going
-        .filter(({ status }) => (status?.phase ?? 'New') !== 'New')
-        .map(({ metadata, status }) => stillGoing(metadata.name ?? '', status?.phase ?? ''))
-    }
-    await clock.sleep(PAUSE_MS, signal)
-  }
-}
-
-function stillGoing(name: string, phase: string): string {
-  return `error stopping the data upload ${name}: it is still ${phase} after ${PATIENCE_MS / 1000} seconds`
+/** Ends the uploads of a backup that are under way. Returns which have not ended in time. Throws KubeErrors, and the signal's reason. */
+export function endUploads(scope: DeletionScope): Promise<string[]> {
+  return endMoves({ kind: DataUploadKind, what: 'data upload', chosen: isMovedHere }, scope)
 }
 
 /** The snapshots that uploads of a backup have stored, each once, by the repository that they are in. */

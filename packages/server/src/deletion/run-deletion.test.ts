@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { silentLogger } from '@lateen/kube'
 import type { DeletionScope, DeletionStep } from './deletion-step.ts'
-import { deletionSteps } from './deletion-steps.ts'
+import { deletionSteps, stepsOfReplaced } from './deletion-steps.ts'
 import { runDeletion } from './run-deletion.ts'
 
 describe('runDeletion', () => {
@@ -69,6 +69,13 @@ describe('the steps of a deletion', () => {
     const names = deletionSteps.map(({ name }) => name)
     assert.equal(new Set(names).size, names.length)
     assert.deepEqual(names.slice(-2), ['files', 'object'])
+  })
+
+  it('take away nothing but the object where another backup has the name by now', () => {
+    assert.deepEqual(
+      stepsOfReplaced.map(({ name }) => name),
+      ['object'],
+    )
   })
 
   it('touch neither files nor object while something that only the files know of is left', () => {

@@ -180,6 +180,7 @@ export function backupControllers(wiring: BackupWiring, engine: BackupEngine): C
       backupOperationsController({
         ...{ ...shared, perform: engine.perform, waiting: new WaitingOperations() },
         everyMs: options.itemOperationSyncFrequency,
+        resourceTimeoutMs: options.backupDefaults.resourceTimeout,
         moves: endedMoves(manager.informer(DataUploadKind, { namespace })),
       }),
       backupFinalizerController({

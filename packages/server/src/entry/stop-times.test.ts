@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { stopWithinMs } from '../backup/run-operations.ts'
+import { discardWithinMs, stopWithinMs } from '../backup/run-operations.ts'
 import { LAST_WORDS_MS as backupMs } from '../controllers/backup.ts'
 import { LAST_WORDS_MS as restoreMs } from '../controllers/restore.ts'
 import { hostLimits } from '../plugin-host/host-limits.ts'
@@ -11,7 +11,8 @@ describe('The times of a server that is told to stop', () => {
   const { graceMs, programsMs, lastWordsMs } = stopTimes
 
   it('leave plugins alone until operations have been stopped through them', () => {
-    assert.ok(graceMs + Math.max(stopWithinMs.stopping, STOP_OPERATIONS_MS) < programsMs)
+    const ofBackupsMs = stopWithinMs.stopping + discardWithinMs.stopping
+    assert.ok(graceMs + Math.max(ofBackupsMs, STOP_OPERATIONS_MS) < programsMs)
   })
 
   it('let backups and restores tell how they ended although a program did not end when it was asked to', () => {

@@ -1,4 +1,5 @@
 import type { Logger } from '@lateen/kube'
+import { eachAtOnce } from '../../csi/each-at-once.ts'
 import type { BackupOperation } from '../../operations/backup-operation.ts'
 import type { PluginSessions } from '../../plugin-host/plugin-session.ts'
 import type { OpenSnapshotters, Snapshotters } from '../../volumes/snapshotters.ts'
@@ -8,30 +9,37 @@ interface DiscardScope {
   signal: AbortSignal
 }
 
+/** Whether it is a native snapshot, which is to be deleted when its backup fails. */
+export function isNativeSnapshot({ spec }: BackupOperation): boolean {
+  return spec.volumeSnapshotLocation !== undefined
+}
+
 /**
- * Deletes the snapshots among the operations of a backup that failed and of which nothing is kept, not even a list of its snapshots. What
- * cannot be deleted is told in the log. Throws the signal's reason.
+ * Deletes the snapshots among the operations of a backup that failed and of which nothing is kept, not even a list of its snapshots; some
+ * at a time. Returns those that could not be deleted, or not before the signal aborted. May be repeated. Throws nothing.
  */
 export async function discardSnapshots(
   operations: readonly BackupOperation[],
   { snapshotters, log, signal }: DiscardScope & { snapshotters: Snapshotters },
-): Promise<void> {
-  for (const { spec } of operations) {
-    const { volumeSnapshotLocation, operationID: snapshotId, backupName: backup } = spec
-    if (volumeSnapshotLocation === undefined) continue
+): Promise<BackupOperation[]> {
+  const left: BackupOperation[] = []
+  await eachAtOnce(operations.filter(isNativeSnapshot), async operation => {
+    const { volumeSnapshotLocation = '', operationID: snapshotId, backupName: backup } = operation.spec
     try {
+      signal.throwIfAborted()
       const snapshotter = await snapshotters.named(volumeSnapshotLocation, signal)
       await snapshotter.deleteSnapshot({ snapshotId, signal })
     } catch (error) {
-      signal.throwIfAborted()
+      left.push(operation)
       const fields = { backup, volumeSnapshotLocation, snapshot: snapshotId, error }
-      log.warn(
-        fields,
-        'a snapshot of a failed backup could not be deleted, and nothing is left that knows of it',
-      )
+      log.warn(fields, 'a snapshot of a failed backup could not be deleted yet')
     }
-  }
+  })
+  return left
 }
+
+/** A plugin that says nothing for so long must not keep the worker that tidies up. */
+const PATIENCE_MS = 300_000
 
 /** The same in a session of its own, if there are any. */
 export async function discardStoredSnapshots(
@@ -42,9 +50,14 @@ export async function discardStoredSnapshots(
     log,
     signal,
   }: DiscardScope & { plugins: PluginSessions; openSnapshotters?: OpenSnapshotters | undefined },
-): Promise<void> {
-  const isSnapshot = ({ spec }: BackupOperation) => spec.volumeSnapshotLocation !== undefined
-  if (openSnapshotters === undefined || !operations.some(isSnapshot)) return
+): Promise<BackupOperation[]> {
+  const snapshots = operations.filter(isNativeSnapshot)
+  if (openSnapshotters === undefined || snapshots.length === 0) return snapshots
   await using session = plugins.open({ log })
-  await discardSnapshots(operations, { snapshotters: openSnapshotters(session), log, signal })
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)])
+  return await discardSnapshots(snapshots, {
+    snapshotters: openSnapshotters(session),
+    log,
+    signal: patience,
+  })
 }
