@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { chooseMode, rescheduled } from './choose-mode.ts'
+import { chooseMode, rescheduled, withFullInterval } from './choose-mode.ts'
 import { defaultMaintenanceParams } from './params.ts'
 import { emptySchedule } from './schedule.ts'
 
@@ -36,6 +36,19 @@ describe('the mode of a run', () => {
     assert.deepEqual(choose(20n, { identity: 'you@there' }), { kind: 'not-owner', owner: 'me@here' })
     assert.deepEqual(choose(20n, { identity: 'you@there', mode: 'full' }).kind, 'not-owner')
     assert.deepEqual(choose(20n, { identity: 'you@there', force: true }).kind, 'run')
+  })
+
+  it('is full as soon as a shorter interval has passed since the last full run began', () => {
+    const shortened = (nextFull: bigint, now: bigint, after = 6n) => {
+      const change = { before: 24n * hour, after: after * hour, now: now * hour }
+      return withFullInterval({ ...schedule, nextFull: nextFull * hour }, change).nextFull / hour
+    }
+    // Each began at 100.
+    assert.equal(shortened(124n, 101n), 106n)
+    assert.equal(shortened(124n, 120n), 106n)
+    assert.equal(shortened(124n, 124n), 124n)
+    assert.equal(shortened(124n, 101n, 48n), 124n)
+    assert.equal(withFullInterval(emptySchedule, { before: 24n, after: 6n, now: 0n }), emptySchedule)
   })
 
   it('puts off the next runs by their intervals, quick alone when only quick ran', () => {

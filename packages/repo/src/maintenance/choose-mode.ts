@@ -42,6 +42,19 @@ export function chooseMode(request: ModeRequest, facts: ModeFacts): ModeChoice {
   }
 }
 
+/**
+ * The schedule after the interval of full runs was changed. Where it is shorter now, the next one is as far from the beginning
+ * of the last one as if that had known. This counts from `nextFull` and not from the history, which hears of a task when it
+ * has ended: by that, a run that is under way or was killed would be due again at once.
+ */
+export function withFullInterval(
+  schedule: MaintenanceSchedule,
+  { before, after, now }: { before: bigint; after: bigint; now: GoTime },
+): MaintenanceSchedule {
+  if (after >= before || schedule.nextFull <= now) return schedule
+  return { ...schedule, nextFull: schedule.nextFull - (before - after) }
+}
+
 /** The schedule after a run of this mode began: the next ones are an interval away. */
 export function rescheduled(
   schedule: MaintenanceSchedule,

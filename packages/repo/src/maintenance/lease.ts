@@ -3,7 +3,7 @@ import { type BlobStorage, blobId } from '../blob/storage.ts'
 import type { Clock } from '../clock/clock.ts'
 import { isRepoError, RepoError } from '../errors/repo-error.ts'
 import { goTimeFromMillis } from '../go-json/go-time.ts'
-import { rescheduled } from './choose-mode.ts'
+import { rescheduled, withFullInterval } from './choose-mode.ts'
 import type { MaintenanceParams } from './params.ts'
 import { maxClockSkew } from './safety.ts'
 import {
@@ -79,6 +79,20 @@ export async function takeLease(
   return lease
 }
 
+/**
+ * Moves the next full run, for an interval that becomes another one: what was scheduled by a longer one is too far away. A run
+ * that is under way ends with `LOCKED` then, as when another one begins.
+ */
+export async function rescheduleFull(
+  store: ScheduleStore,
+  interval: { before: bigint; after: bigint },
+  signal?: AbortSignal,
+): Promise<void> {
+  const schedule = await readSchedule(store, signal)
+  const moved = withFullInterval(schedule, { ...interval, now: goTimeFromMillis(store.clock.now()) })
+  if (moved !== schedule) await store.storage.put(scheduleBlobId, sealed(store, moved), { signal })
+}
+
 class ScheduleLease implements MaintenanceLease {
   schedule: MaintenanceSchedule = emptySchedule
   maintenanceStart = 0
@@ -150,8 +164,12 @@ class ScheduleLease implements MaintenanceLease {
   }
 
   #seal(schedule: MaintenanceSchedule): Uint8Array {
-    return sealSchedule(schedule, this.#store.key, (this.#store.randomBytes ?? systemRandomBytes)(12))
+    return sealed(this.#store, schedule)
   }
+}
+
+function sealed({ key, randomBytes = systemRandomBytes }: ScheduleStore, schedule: MaintenanceSchedule) {
+  return sealSchedule(schedule, key, randomBytes(12))
 }
 
 async function readBlob(

@@ -96,7 +96,17 @@ async function openDevice(device: string): Promise<{ handle: FileHandle } & Asyn
 }
 
 function virtualEntry(device: string, kind: Pick<SourceEntry, 'kind' | 'mtime'>): SourceEntry {
-  return { ...kind, name: device, path: device, mode: 0o777, size: 0, uid: 0, gid: 0, device: 0n }
+  return {
+    ...kind,
+    name: device,
+    path: device,
+    folder: undefined,
+    mode: 0o777,
+    size: 0,
+    uid: 0,
+    gid: 0,
+    device: 0n,
+  }
 }
 
 // Linux tells the size of a block device in sectors of 512 bytes; an estimate of 0 says it is not known.

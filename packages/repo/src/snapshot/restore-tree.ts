@@ -46,7 +46,7 @@ export interface RestoreTreeOptions extends Partial<AttributeOptions> {
   parallel?: number
   /** Threads that make small files; unless told, 2 for a tree of many files and none for others. */
   threads?: number
-  /** Waits at the end until the target's device has everything. */
+  /** Waits at the end until the target's device has everything. Throws TARGET_FAILED when it does not take it. */
   sync?: boolean
   /** Stops at the first entry that fails, by throwing its error. */
   failFast?: boolean
@@ -72,7 +72,7 @@ export async function restoreTree(options: RestoreTreeOptions): Promise<RestoreR
   throwIfCancelled(options.signal)
   if (options.entry.type === 'd') await restoreFolderTree(options, context)
   else await restoreSingleEntry(options, context)
-  if (options.sync) syncTarget(options.target)
+  if (options.sync) await syncTarget(options.target)
   return context.report.result()
 }
 
@@ -286,13 +286,13 @@ function letOwnerWrite({ fd }: ContainedFolder): void {
   if ((mode & 0o700) !== 0o700) fchmodSync(fd, mode | 0o700)
 }
 
-function syncTarget(target: string): void {
+async function syncTarget(target: string): Promise<void> {
   try {
     const folder = lstatSync(target, { throwIfNoEntry: false })?.isDirectory()
       ? target
       : path.dirname(path.resolve(target))
     using opened = ContainedFolder.openTrusted(folder)
-    syncFilesystem(opened.fd)
+    await syncFilesystem(opened.fd)
   } catch (cause) {
     throw targetFailed(target, cause)
   }

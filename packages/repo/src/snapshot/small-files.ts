@@ -5,7 +5,7 @@ import { chunksOfTable } from './chunks-of-table.ts'
 import { type FileWriteOptions, type StoredFile, smallFileLimit, sourceFailure } from './upload-file.ts'
 import type { UploadRun } from './upload-run.ts'
 import type { SealedBatch } from './upload-threads.ts'
-import type { SourceEntry, SourceReadError } from './walk/source-entry.ts'
+import { reached, type SourceEntry, type SourceReadError } from './walk/source-entry.ts'
 
 /** What became of a file; undefined when the upload ended before. */
 export type FileOutcome = { stored: StoredFile } | { error: SourceReadError } | 'grown' | undefined
@@ -27,6 +27,8 @@ interface Batch {
 
 const filesPerBatch = 256
 const bytesPerBatch = 2 << 20
+// A queued file holds its folder, and in some trees each file has one of its own.
+const mostOpenFolders = 512
 
 /** Small files on their way through the threads, many at once: a message for each would cost more than the file. */
 export class SmallFiles {
@@ -48,6 +50,10 @@ export class SmallFiles {
     this.#batches.set(kind, batch)
     batch.files.push(file)
     batch.bytes += file.entry.size
+    if (this.#run.folders.count > mostOpenFolders) {
+      this.flush()
+      return this.#fewerFolders()
+    }
     if (batch.files.length < filesPerBatch && batch.bytes < bytesPerBatch) return undefined
     this.#batches.delete(kind)
     this.#send(batch)
@@ -71,6 +77,13 @@ export class SmallFiles {
     }
   }
 
+  // Until half of them are closed: the next files are to make whole batches again.
+  async #fewerFolders(): Promise<void> {
+    while (this.#run.folders.count > mostOpenFolders / 2 && this.#inThreads.size > 0) {
+      await Promise.race(this.#inThreads)
+    }
+  }
+
   #send(batch: Batch): void {
     const sent = this.#seal(batch).catch(error => {
       this.#run.fail(error)
@@ -88,7 +101,7 @@ export class SmallFiles {
     const sealed = await this.#run.threads.sealFiles({
       splitter,
       compressor: compressor || undefined,
-      paths: files.map(({ entry }) => entry.path),
+      paths: files.map(({ entry }) => reached(entry)),
       sizes: files.map(({ entry }) => entry.size),
       limit: smallFileLimit,
     })

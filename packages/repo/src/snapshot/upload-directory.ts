@@ -33,6 +33,8 @@ export interface DirectoryTask extends DirectoryVisit {
   /** The objects of the same directory in earlier snapshots. */
   previous: readonly ObjectId[]
   active: ActiveDirectory
+  /** The walk of the folder that it is in waits for this one. */
+  isAwaited: boolean
 }
 
 /** A directory whose entries were all looked at, and its entry as soon as they are stored. */
@@ -53,17 +55,35 @@ export async function uploadDirectory(run: UploadRun, task: DirectoryTask): Prom
 /** The walk does not wait for files that are in the threads: it goes on to find more for them. */
 async function walkDirectory(run: UploadRun, task: DirectoryTask): Promise<WalkedDirectory> {
   using _ = run.files.walking()
-  // Without this the stack would be as deep as the tree.
-  await run.breathe()
-  const folder = visitDirectory(task)
+  const folder = await visit(run, task)
   run.stats.dirCount++
   run.progress.counts.directories++
   if (folder.isCache) noteExcluded(run, task.entry)
   const previous = await openPrevious(run, task.previous)
   const uploader = new EntryUploader(run, folder, { active: task.active, previous })
-  await uploader.walk()
+  const { source } = folder
+  if (task.isAwaited) source.leaveAbove()
+  try {
+    await uploader.walk()
+  } finally {
+    if (task.isAwaited) source.returnAbove()
+    source.release()
+  }
   const store = () => completeDirectory(run, task, previous)
   return { completed: uploader.isSettled ? await store() : uploader.settled().then(store) }
+}
+
+/** What the folder is in stays open until the folder itself is, wherever the walk is by then. */
+async function visit(run: UploadRun, task: DirectoryTask): Promise<VisitedDirectory> {
+  const above = task.entry.folder
+  above?.hold()
+  try {
+    // Without this the stack would be as deep as the tree.
+    await run.breathe()
+    return visitDirectory(task, run.folders)
+  } finally {
+    above?.release()
+  }
 }
 
 async function completeDirectory(
@@ -136,14 +156,22 @@ class EntryUploader {
   }
 
   #upload(entry: SourceEntry): Promise<void> | undefined {
-    if (entry.kind === 'directory') return this.#share(() => this.#uploadSubdirectory(entry))
+    if (entry.kind === 'directory')
+      return this.#share(isAwaited => this.#uploadSubdirectory(entry, isAwaited))
     if (entry.kind === 'other') return this.#skip(entry)
     const unchanged = this.#run.settings.rereadAll ? undefined : findUnchanged(this.#previous, entry)
     if (unchanged === undefined) return this.#store(entry)
     const kept = this.#run.kept.ask(unchanged)
     if (kept === true) return this.#reuse(entry, unchanged)
     if (kept === false) return this.#store(entry)
-    return this.#share(async () => ((await kept) ? this.#reuse(entry, unchanged) : this.#store(entry)))
+    return this.#share(async () => {
+      this.#folder.source.hold()
+      try {
+        await ((await kept) ? this.#reuse(entry, unchanged) : this.#store(entry))
+      } finally {
+        this.#folder.source.release()
+      }
+    })
   }
 
   #store(entry: SourceEntry): Promise<void> | undefined {
@@ -153,9 +181,10 @@ class EntryUploader {
     return this.#share(() => this.#uploadLarge(entry, policy))
   }
 
-  /** Leaves the file to a thread. */
+  /** Leaves the file to a thread. Where the upload ends before, the thread may still read: the folder stays open then. */
   #queue(entry: SourceEntry, policy: Policy): Promise<void> | undefined {
     this.#inThreads++
+    this.#folder.source.hold()
     return this.#run.files.add({
       entry,
       options: fileWriteOptions(this.#run, entry, policy),
@@ -165,6 +194,7 @@ class EntryUploader {
         } catch (error) {
           this.#run.fail(error)
         }
+        if (outcome !== undefined) this.#folder.source.release()
         this.#inThreads--
         if (this.#inThreads === 0) this.#onLanded()
       },
@@ -185,7 +215,7 @@ class EntryUploader {
       return this.#queue(entry, policy)
     }
     try {
-      const bytes = entry.kind === 'symlink' ? readSymlink(entry.path) : readSmallFile(entry)
+      const bytes = entry.kind === 'symlink' ? readSymlink(entry) : readSmallFile(entry)
       if (!bytes) return this.#share(() => this.#uploadLarge(entry, policy))
       const size = bytes.length
       const options =
@@ -200,15 +230,19 @@ class EntryUploader {
   }
 
   async #uploadLarge(entry: SourceEntry, policy: Policy): Promise<void> {
+    const { source } = this.#folder
     this.#run.progress.counts.path = this.#pathOf(entry)
+    source.hold()
     try {
       this.#add(entry, await uploadLargeFile(this.#run, { entry, policy, active: this.#active }))
+      source.release()
     } catch (error) {
+      if (error instanceof SourceReadError) source.release()
       this.#noteUnreadable(entry, error)
     }
   }
 
-  async #uploadSubdirectory(entry: SourceEntry): Promise<void> {
+  async #uploadSubdirectory(entry: SourceEntry, isAwaited: boolean): Promise<void> {
     const run = this.#run
     const policies = childPolicies(this.#folder.policies, entry.name)
     const relativePath = `${this.#folder.relativePath}/${entry.name}`
@@ -229,6 +263,7 @@ class EntryUploader {
         ignoring,
         previous,
         active,
+        isAwaited,
       })
       if (completed instanceof Promise) this.#pend(added(completed))
       else await added(completed)
@@ -283,9 +318,9 @@ class EntryUploader {
   }
 
   // On a helper when one is free: undefined then, and errors end the run. Otherwise here and now.
-  #share(task: () => Promise<void>): Promise<void> | undefined {
-    const started = this.#run.work.tryStart(task)
-    if (started === undefined) return task()
+  #share(task: (isAwaited: boolean) => Promise<void>): Promise<void> | undefined {
+    const started = this.#run.work.tryStart(() => task(false))
+    if (started === undefined) return task(true)
     return this.#pend(started)
   }
 

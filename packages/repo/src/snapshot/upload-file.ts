@@ -9,7 +9,7 @@ import type { ActiveDirectory } from './checkpoint.ts'
 import { chunksOfTable } from './chunks-of-table.ts'
 import { compressorForFile, type Policy } from './policy.ts'
 import type { UploadRun } from './upload-run.ts'
-import { reading, type SourceEntry, SourceReadError } from './walk/source-entry.ts'
+import { reached, reading, type SourceEntry, SourceReadError } from './walk/source-entry.ts'
 
 /** Files up to this size are read and stored in one go, without a promise per file. */
 export const smallFileLimit = 1 << 20
@@ -55,7 +55,7 @@ const shared = Buffer.allocUnsafeSlow(smallFileLimit + 4096)
  */
 export function readSmallFile(entry: SourceEntry): Buffer | undefined {
   return reading(entry.path, () => {
-    const descriptor = openSource(entry.path)
+    const descriptor = openSource(reached(entry))
     try {
       const length = readUpTo(descriptor, shared, entry.size)
       return length > smallFileLimit ? undefined : shared.subarray(0, length)
@@ -127,7 +127,7 @@ async function sealPart(
   const stopCheckpoints = active.addFile({ entry, writer: { checkpoint } })
   try {
     const { splitter, compressor } = options
-    const job = { path: entry.path, offset, length, splitter, compressor: compressor || undefined }
+    const job = { path: reached(entry), offset, length, splitter, compressor: compressor || undefined }
     const failure = await run.threads.sealFile(job, table => {
       const added = chunksOfTable(table, { start: size })
       chunks.push(...added.chunks)
@@ -224,7 +224,7 @@ function fileReader(handle: FileHandle, entry: SourceEntry, range: FileRange) {
 
 async function openFile(entry: SourceEntry): Promise<{ handle: FileHandle } & AsyncDisposable> {
   try {
-    const handle = await open(entry.path, sourceOpenFlags)
+    const handle = await open(reached(entry), sourceOpenFlags)
     if (!(await handle.stat()).isFile()) {
       await handle.close()
       throw new Error('it is not a regular file any more')

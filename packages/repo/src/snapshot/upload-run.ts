@@ -10,6 +10,7 @@ import { UploadThreads } from './upload-threads.ts'
 import { Pace } from './walk/pace.ts'
 import { SharedWork } from './walk/shared-work.ts'
 import { SourceReadError } from './walk/source-entry.ts'
+import { OpenFolders } from './walk/source-folder.ts'
 import { SmallObjectWriter } from './write-small-object.ts'
 
 /** Thrown inside an upload that ends early on purpose; what is there becomes an incomplete snapshot. */
@@ -28,6 +29,7 @@ export class UploadRun {
   readonly kept: KeptObjects
   readonly threads: UploadThreads
   readonly files: SmallFiles
+  readonly folders = new OpenFolders()
   readonly stats = emptyStats()
   #failure: { error: unknown } | undefined
 
@@ -86,7 +88,8 @@ export class UploadRun {
   }
 
   /**
-   * Runs the work of the upload, and ends its threads after it: what they have finished is kept unless the upload failed.
+   * Runs the work of the upload, and ends its threads after it: what they have finished is kept unless the upload failed. Folders
+   * are closed when no thread reads in them any more.
    */
   async withThreads<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.settings
@@ -99,7 +102,11 @@ export class UploadRun {
       return result
     } finally {
       signal?.removeEventListener('abort', stop)
-      await this.threads.end({ keep })
+      try {
+        await this.threads.end({ keep })
+      } finally {
+        this.folders.close()
+      }
     }
   }
 

@@ -59,6 +59,7 @@ async function uploadRoot(
       ignoring: rootIgnoring(ignoreRules),
       previous: previous.flatMap(({ rootEntry }) => (rootEntry.type === 'd' ? [rootEntry.obj] : [])),
       active,
+      isAwaited: true,
     })
   } catch (error) {
     throw error instanceof SourceReadError ? sourceFailed(error.path, error) : error

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, readFileSync, readSync } from 'node:fs'
+import { openSource } from '../../threads/read-source.ts'
 import {
   applyIgnoreRules,
   compileIgnoreRule,
@@ -9,8 +10,8 @@ import {
 import { nameFromBytes } from '../name.ts'
 import type { FilesPolicy } from '../policy.ts'
 import type { PolicyTree } from '../policy-tree.ts'
-import { childFilePath } from './file-path.ts'
-import { reading, type SourceEntry, statEntry } from './source-entry.ts'
+import { reached, reading, type SourceEntry, statEntry } from './source-entry.ts'
+import type { SourceFolder } from './source-folder.ts'
 
 /** Which entries of a folder are left out, and what its subfolders inherit. */
 export interface IgnoreContext {
@@ -25,6 +26,7 @@ export interface IgnoreContext {
 /** A folder as `enterDirectory` needs it. */
 export interface EnteredDirectory {
   entry: SourceEntry
+  source: SourceFolder
   names: readonly string[]
   /** From the root of the snapshot: '' for the root itself, '/a/b' below it. */
   relativePath: string
@@ -66,10 +68,10 @@ export function isIgnored(context: IgnoreContext, entry: SourceEntry, folder: En
 export function isCacheDirectory(directory: EnteredDirectory): boolean {
   if (directory.policies.effective.files.ignoreCacheDirs === false) return false
   if (!directory.names.includes(cacheMarkerName)) return false
-  const path = childFilePath(directory.entry.path, cacheMarkerName)
   try {
-    if (statEntry(path, cacheMarkerName)?.kind !== 'file') return false
-    const descriptor = openSync(path, 'r')
+    const marker = statEntry(directory.source, cacheMarkerName)
+    if (marker?.kind !== 'file') return false
+    const descriptor = openSource(reached(marker))
     try {
       const start = Buffer.alloc(cacheMarkerSignature.length)
       return readSync(descriptor, start) === start.length && start.equals(cacheMarkerSignature)
@@ -89,11 +91,10 @@ function limitsOf(parent: IgnoreContext, files: FilesPolicy | undefined) {
 
 // A symlink to a rules file is followed, a folder of that name holds no rules.
 function readIgnoreFile(directory: EnteredDirectory, name: string): IgnoreRule[] {
-  const path = childFilePath(directory.entry.path, name)
-  const kind = statEntry(path, name)?.kind
-  if (kind !== 'file' && kind !== 'symlink') return []
+  const entry = statEntry(directory.source, name)
+  if (entry?.kind !== 'file' && entry?.kind !== 'symlink') return []
   return parseIgnoreFile(
-    reading(path, () => nameFromBytes(readFileSync(path))),
+    reading(entry.path, () => nameFromBytes(readFileSync(reached(entry)))),
     directory.relativePath,
   )
 }

@@ -1,5 +1,4 @@
 import type { PolicyTree } from '../policy-tree.ts'
-import { childFilePath } from './file-path.ts'
 import {
   type EnteredDirectory,
   enterDirectory,
@@ -9,6 +8,7 @@ import {
   nothingIgnored,
 } from './ignore-context.ts'
 import { listNames, reading, type SourceEntry, statEntry } from './source-entry.ts'
+import type { OpenFolders, SourceFolder } from './source-folder.ts'
 
 /** A folder to visit. */
 export interface DirectoryVisit {
@@ -20,22 +20,34 @@ export interface DirectoryVisit {
   ignoring: IgnoreContext | undefined
 }
 
-/** A folder whose names are known. */
+/** A folder whose names are known; `source` is held for whoever visits it. */
 export interface VisitedDirectory extends EnteredDirectory {
   ignoring: IgnoreContext | undefined
   /** It is a cache by its own marker, so that its entries do not count. */
   isCache: boolean
 }
 
-/** Reads the names in a folder and the rules that apply to them. Throws SourceReadError, also for a
- * rule that cannot be used. */
-export function visitDirectory({
-  entry,
-  relativePath,
-  policies,
-  ignoring,
-}: DirectoryVisit): VisitedDirectory {
-  const folder = { entry, relativePath, policies, names: listNames(entry.path) }
+/**
+ * Opens a folder, and reads the names in it and the rules that apply to them. Throws SourceReadError, also for a rule
+ * that cannot be used.
+ */
+export function visitDirectory(visit: DirectoryVisit, folders: OpenFolders): VisitedDirectory {
+  const { entry } = visit
+  const open = () => entry.folder?.openChild(entry.name) ?? folders.openRoot(entry.path)
+  const source = reading(entry.path, open)
+  try {
+    return visitOpened(visit, source)
+  } catch (error) {
+    source.release()
+    throw error
+  }
+}
+
+function visitOpened(
+  { entry, relativePath, policies, ignoring }: DirectoryVisit,
+  source: SourceFolder,
+): VisitedDirectory {
+  const folder = { entry, source, relativePath, policies, names: listNames(source) }
   if (!ignoring) return { ...folder, ignoring, isCache: false }
   if (isCacheDirectory(folder)) return { ...folder, names: [], ignoring, isCache: true }
   const inside = reading(entry.path, () => enterDirectory(ignoring, folder))
@@ -48,7 +60,7 @@ export function* includedEntries(
   onExcluded?: (entry: SourceEntry) => void,
 ): Generator<SourceEntry> {
   for (const name of folder.names) {
-    const entry = statEntry(childFilePath(folder.entry.path, name), name)
+    const entry = statEntry(folder.source, name)
     if (!entry) continue
     if (folder.ignoring && isIgnored(folder.ignoring, entry, folder)) onExcluded?.(entry)
     else yield entry

@@ -1,4 +1,5 @@
 import { RepoError } from '../../errors/repo-error.ts'
+import { rescheduleFull } from '../../maintenance/lease.ts'
 import { loadMaintenanceParams, saveMaintenanceParams } from '../../maintenance/params-manifest.ts'
 import { runMaintenance, type StepEvent } from '../../maintenance/run.ts'
 import type { Repository } from '../../repository.ts'
@@ -55,6 +56,10 @@ async function applyFullInterval(
   }
   const params = await loadMaintenanceParams(repository.manifests, signal)
   if (params.full.interval === interval) return
+  const { storage, clock, format } = repository
+  const store = { storage, clock, key: format.keys.maintenance }
+  // First the schedule: whoever ends in between finds the old interval again, and begins anew.
+  await rescheduleFull(store, { before: params.full.interval, after: interval }, signal)
   await saveMaintenanceParams(repository, { ...params, full: { ...params.full, interval } }, signal)
 }
 

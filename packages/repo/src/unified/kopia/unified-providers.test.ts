@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { memoryStorage } from '../../blob/memory.ts'
 import { systemClock } from '../../clock/clock.ts'
 import { findSnapshot } from '../../snapshot/list-snapshots.ts'
 import type { RepoOptions } from '../backup-repo.ts'
@@ -109,6 +110,37 @@ describe('the unified repository provider', () => {
       },
     )
     assert.equal(repository.defaultMaintenanceFrequency(), 3_600_000)
+  })
+
+  it('runs full maintenance when a shorter interval has passed, and not only when the longer one would have', async () => {
+    const hour = 3_600_000
+    let time = Date.UTC(2026, 0, 1)
+    const clock = { ...systemClock, now: () => time }
+    const storage = memoryStorage({ clock })
+    const modes: unknown[] = []
+    const info: Logger['info'] = fields => {
+      if ('mode' in fields) modes.push(fields.mode)
+    }
+    const log: Logger = { ...recorder().log, info }
+    const service = kopiaRepoService({ clock, log, openStorage: async () => storage })
+    const repository = unifiedRepositoryProvider(service)
+    const repo: RepoOptions = { storageType: 'filesystem', repoPassword: 'p', storageOptions: {} }
+    const eager = { ...repo, generalOptions: { fullMaintenanceInterval: 'eagerGC' } }
+    await repository.prepareRepo(repo)
+    const runs: [number, RepoOptions][] = [
+      [0, repo],
+      [5, repo],
+      [7, repo],
+      [9, eager],
+      [11, eager],
+      [16, eager],
+    ]
+    const began = time
+    for (const [hours, options] of runs) {
+      time = began + hours * hour
+      await repository.pruneRepo(options)
+    }
+    assert.deepEqual(modes, ['full', 'quick', 'quick', 'full', 'quick', 'full'])
   })
 })
 

@@ -167,6 +167,8 @@ async function restore(
     entry: snapshot.rootEntry,
     target: run.path,
     sparse: writeSparseFiles === true,
+    // Who reads that a restore is complete may start the application, and nodes fail.
+    sync: true,
     ignorePermissionErrors: true,
     ...(parallelFilesDownload !== undefined && { parallel: parallelFilesDownload }),
     ...(onProgress && {
