@@ -24,6 +24,14 @@ function namesIn(text: string): Set<string> {
   return names
 }
 
+describe('rules and dashboard', () => {
+  it('take no increase of series that come with their last value', async () => {
+    for (const name of ['deploy/prometheus/rules.yaml', 'deploy/grafana/lateen.json']) {
+      assert.doesNotMatch(await file(name), /(increase|rate)\(\s*velero_csi_snapshot_/, name)
+    }
+  })
+})
+
 describe('docs/monitoring.md', () => {
   it('tells of every metric of the server and of node agents, and of no other', async () => {
     const registry = createMetricsRegistry()

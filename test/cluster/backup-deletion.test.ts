@@ -215,7 +215,9 @@ describe('the deletion of a backup', { skip: given.skip, concurrency: false }, (
   })
 
   it('is refused while the backup is in progress, and not while it is in the queue', async () => {
-    const release = hold(({ method, url }) => method === 'PUT' && Boolean(url?.includes('/backups/running/')))
+    const release = hold(
+      ({ method, url }) => method === 'PUT' && Boolean(url?.includes('/backups/running/running.tar.gz')),
+    )
     await scene.backups.create('running', { includedNamespaces: [scene.data] })
     await scene.backups.until('running', ({ status }) => status?.phase === 'InProgress')
     const errors = await deletions.refused(await deletions.request('running'))

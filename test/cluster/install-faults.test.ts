@@ -87,10 +87,16 @@ describe('lateen install and uninstall', { skip: given.skip, concurrency: false 
     // Whoever is not allowed everything may not allow it to others.
     assertRefused(
       await lateen([...install, `--kubeconfig=${kubeconfig}`]),
-      /ClusterRoleBinding\/velero was not applied: .*(run the same command again)/,
+      /nothing was changed, because rights are missing: bind clusterroles\.rbac\.authorization\.k8s\.io\/cluster-admin /,
+    )
+    await assert.rejects(kubectl(['get', 'namespace', 'velero']), /not found/)
+    const granting = [...install, '--rights=backup,restore,restore-roles']
+    assertRefused(
+      await lateen([...granting, `--kubeconfig=${kubeconfig}`]),
+      /ClusterRole\/lateen was not applied: .*(run the same command again)/,
     )
     await kubectl(['delete', 'clusterrole/nearly-all', 'clusterrolebinding/nearly-all'])
-    await succeed(...install)
+    await succeed(...granting)
     await succeed('uninstall', '--force')
     await backTo(clean, given.cluster)
   })

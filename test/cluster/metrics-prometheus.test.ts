@@ -214,6 +214,11 @@ const story = {
   'velero_backup_last_successful_timestamp{schedule="s"}': '0x3000',
   'velero_backup_last_status{schedule="never"}': '1x3000',
   'lateen_stuck_objects{kind="Backup",phase="New"}': '0 2x3000',
+  'velero_repo_maintenance_failure_total{repository_name="r"}': '0x100 1x100 2x2800',
+  'velero_volume_snapshot_failure_total{schedule="s"}': '0x3000',
+  // Of a backup that ended in the 200th minute, beside the series that the schedule has from its beginning.
+  'velero_csi_snapshot_failure_total{schedule="s",backupName=""}': '0x3000',
+  'velero_csi_snapshot_failure_total{schedule="s",backupName="s-1"}': '_x200 2x2800',
 }
 
 const ruleTests = {
@@ -232,6 +237,15 @@ const ruleTests = {
         ...expected('30m', { LateenBackupFailed: 'firing' }),
         ...expected('40m', { LateenStuckObjects: 'firing', LateenLastBackupFailed: undefined }),
         ...expected('2h', { LateenBackupFailed: undefined, LateenNoRecentBackup: undefined }),
+        ...expected('190m', {
+          LateenVolumeSnapshotFailed: undefined,
+          LateenRepositoryMaintenanceFailed: undefined,
+        }),
+        ...expected('210m', {
+          LateenVolumeSnapshotFailed: 'firing',
+          LateenRepositoryMaintenanceFailed: 'firing',
+        }),
+        ...expected('5h', { LateenVolumeSnapshotFailed: undefined }),
         ...expected('24h', { LateenNeverBackedUp: 'pending', LateenNoRecentBackup: undefined }),
         ...expected('1510m', { LateenNeverBackedUp: 'firing', LateenNoRecentBackup: 'firing' }),
       ],

@@ -10,6 +10,7 @@ import { commandTree } from '../../packages/cli/src/tree/root.ts'
 import { parseNodeAgentConfig } from '../../packages/server/src/data-path/node-agent-config.ts'
 import { tool } from '../../tools/binaries/tool.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
+import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { type Ended, ended, type Lateen, lateenFor } from '../cluster/cli-runner.ts'
 import {
   type ChartCase,
@@ -280,6 +281,19 @@ describe('A release of the Helm chart', { skip: given.skip }, () => {
   it('comes back over what it has left', async () => {
     await helm(['install', 'lateen', chart], values)
     assert.deepEqual(await names('deployments', '-n', namespace), ['deployment.apps/velero'])
+  })
+
+  it('goes entirely with the command that its notes name', async () => {
+    await helm(['uninstall', 'lateen', '--wait'])
+    await waitUntil(async () => (await names('pods', '-n', namespace)).length === 0, {
+      timeoutMs: 120_000,
+      failure: () => new Error('pods of the release stay'),
+    })
+    const lateen = await lateenFor(given.cluster.kubeconfigPath)
+    const { status, stderr } = await lateen(['uninstall', '-n', namespace, '--force'])
+    assert.equal(status, 0, stderr)
+    assert.deepEqual(await names('crds', '-l', 'component=velero'), [])
+    assert.deepEqual(await names('namespaces', '--field-selector', `metadata.name=${namespace}`), [])
   })
 })
 

@@ -27,6 +27,7 @@ describe('a secret that the server knows', { skip: given.skip, concurrency: fals
     ['what is in a Secret that is backed up', newCanary()],
     ['what is in an annotation of that Secret', newCanary()],
     ["a key in the server's environment", newCanary(40)],
+    ['the password of a proxy that a pod is told of', newCanary()],
   ])
   const canary = (what: string) => canaries.get(what) ?? assert.fail(what)
   let scene: ServerScene
@@ -124,7 +125,20 @@ describe('a secret that the server knows', { skip: given.skip, concurrency: fals
         stringData: { password: canary('what is in a Secret that is backed up') },
       },
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'plain', namespace: data }, data: { a: 'b' } },
+      podBehindProxy(),
     )
+  }
+
+  /** Beside the server, where bundles have the pods from. The `#` should have been escaped. */
+  function podBehindProxy(): object {
+    const proxy = `http://me:#${canary('the password of a proxy that a pod is told of')}@proxy:3128`
+    return {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'behind-proxy', namespace: scene.namespace } },
+      spec: {
+        serviceAccountName: 'lateen',
+        containers: [{ name: 'c', image: 'i', env: [{ name: 'HTTPS_PROXY', value: proxy }] }],
+      },
+    }
   }
 
   async function createLocation(name: string, secret: string, config: Record<string, string> = {}) {
@@ -252,7 +266,9 @@ describe('a secret that the server knows', { skip: given.skip, concurrency: fals
     ])
     assert.equal(made.status, 0, made.stderr)
     watch.look('lateen debug', made.stdout + made.stderr)
-    watch.look('the debug bundle', gunzipSync(await readFile(bundle)))
+    const unpacked = gunzipSync(await readFile(bundle))
+    assert.ok(unpacked.includes('http://<left out>@proxy:3128'))
+    watch.look('the debug bundle', unpacked)
     assert.deepEqual(watch.leaks, [])
   })
 

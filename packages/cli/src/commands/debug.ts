@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { type BundleFile, bundleBytes } from '../debug/bundle-file.ts'
 import { type Complain, masked, objectFiles, podFiles } from '../debug/cluster-files.ts'
+import { textWithoutSecrets } from '../debug/without-secrets.ts'
 import { saveFile } from '../download/save-file.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import { errorReason } from '../output/error-line.ts'
@@ -42,7 +43,7 @@ async function* collect(call: Call): AsyncGenerator<string> {
   yield `Collecting objects and logs of namespace ${namespace}.`
   const files = noting(
     bundleFiles(call, place, (what, error) => {
-      complaints.push(`${what}: ${errorReason(error)}`)
+      complaints.push(textWithoutSecrets(`${what}: ${errorReason(error)}`))
     }),
     said,
     complaints,
@@ -124,9 +125,9 @@ async function* printed<F extends FlagSet>(
     if (result.show === 'lines') for await (const line of result.lines) yield* masked(lineOf(line))
   } catch (error) {
     call.surroundings.signal.throwIfAborted()
-    yield `${errorReason(error)}\n`
+    yield `${textWithoutSecrets(errorReason(error))}\n`
   }
-  yield String(stderr.read() ?? '')
+  yield textWithoutSecrets(String(stderr.read() ?? ''))
 }
 
 function detailed(flags: FlagSet): [string, string[]][] {

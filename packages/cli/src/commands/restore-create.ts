@@ -1,11 +1,16 @@
-import { labelNames, type Restore, RestoreKind } from '@lateen/api'
+import { type Restore, RestoreKind } from '@lateen/api'
 import { CliError } from '../cli-error.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { Progress } from '../output/progress.ts'
 import { restoreColumns } from '../output/restore-columns.ts'
 import { localRestore } from '../restore/local-restore.ts'
 import { checkRestoreFlags, newRestore } from '../restore/new-restore.ts'
-import { defaultRestoreName, newestBackup, type RestoreSource } from '../restore/restore-source.ts'
+import {
+  defaultRestoreName,
+  newestBackup,
+  type RestoreSource,
+  scheduleSelector,
+} from '../restore/restore-source.ts'
 import { watchRestore } from '../restore/watch-restore.ts'
 import type { CommandCall } from '../tree/command.ts'
 import type { restoreCreateFlags } from '../tree/restore.ts'
@@ -53,7 +58,7 @@ async function findSource(call: Call, namespace: string): Promise<RestoreSource>
     const { metadata } = await backups.get(flags['from-backup'] ?? '')
     return { backupName: metadata.name ?? '' }
   }
-  const found = await backups.list(`${labelNames.scheduleName}=${scheduleName}`)
+  const found = await backups.list(scheduleSelector(scheduleName))
   if (found.length === 0) {
     throw new CliError('NOT_FOUND', `No backups found for the schedule ${scheduleName}`, {
       hint: `'lateen backup create --from-schedule ${scheduleName}' makes one`,

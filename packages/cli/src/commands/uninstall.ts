@@ -1,6 +1,12 @@
 import { checkRights } from '../install/check-rights.ts'
+import { passwordReminder, passwordWarning } from '../install/repository-password.ts'
 import { requireIdle } from '../install/running-work.ts'
-import { requireInstallation, rightsToUninstall, uninstallFrom } from '../install/uninstall-from.ts'
+import {
+  losesPassword,
+  requireInstallation,
+  rightsToUninstall,
+  uninstallFrom,
+} from '../install/uninstall-from.ts'
 import type { CommandResult } from '../output/command-result.ts'
 import type { Progress } from '../output/progress.ts'
 import type { CommandCall } from '../tree/command.ts'
@@ -23,10 +29,17 @@ async function* uninstall(call: Call): AsyncGenerator<string | Progress> {
   const ports = { client, clock, signal }
   await checkRights(rightsToUninstall(namespace), ports, 'ask an administrator of the cluster')
   await requireInstallation(namespace, ports)
-  if (!flags.force) {
+  const isPasswordLost = await losesPassword(namespace, ports)
+  if (flags.force) {
+    if (isPasswordLost) surroundings.stderr.write(`${passwordWarning(namespace)}\n`)
+  } else {
     await requireIdle(namespace, ports)
     yield `You are about to uninstall Lateen from namespace ${namespace}.`
+    if (isPasswordLost) yield passwordWarning(namespace)
     if (!(await confirm(surroundings, { flag: '--force' }))) return
+    // A schedule may have been due while the question stood there.
+    await requireIdle(namespace, ports)
   }
   yield* uninstallFrom(namespace, ports)
+  if (isPasswordLost) yield passwordReminder(namespace)
 }

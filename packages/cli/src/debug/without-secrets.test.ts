@@ -40,6 +40,13 @@ describe('withoutSecrets', () => {
     })
   })
 
+  it('leaves out the password of a proxy that a variable of a pod names', () => {
+    const variable = { name: 'HTTPS_PROXY', value: 'http://me:x#1@proxy:3128' }
+    assert.deepEqual(withoutSecrets({ env: [variable] }), {
+      env: [{ name: 'HTTPS_PROXY', value: 'http://<left out>@proxy:3128' }],
+    })
+  })
+
   it('leaves out settings of locations, copies of manifests and the queries of links', () => {
     const objects = [
       {
@@ -73,6 +80,12 @@ describe('textWithoutSecrets', () => {
     ['get https://s3/b?X-Amz-Signature=x1 failed', 'get https://s3/b?<left out> failed'],
     ['msg="no such secret" secret=cloud-credentials', 'msg="no such secret" secret=cloud-credentials'],
     ['password: x1, user: y', 'password: <left out>, user: y'],
+    ['HTTPS_PROXY=http://me:x1@proxy:3128', 'HTTPS_PROXY=http://<left out>@proxy:3128'],
+    ['Invalid proxy URL: http://me:x#1@proxy:3128', 'Invalid proxy URL: http://<left out>@proxy:3128'],
+    ["via 'socks5://me:x/1?@2'3@[::1]:1080'", "via 'socks5://<left out>@[::1]:1080'"],
+    ['http://token@proxy, http://me:x1@other', 'http://<left out>@proxy, http://<left out>@other'],
+    ['get http://s3:9000/b from=a@b', 'get http://s3:9000/b from=a@b'],
+    ['{"url":"http://s3:9000/b","by":"a@b"}', '{"url":"http://s3:9000/b","by":"a@b"}'],
   ]
   for (const [line, shown] of lines) {
     it(`makes ${shown}`, () => assert.equal(textWithoutSecrets(line), shown))

@@ -12,12 +12,18 @@ const secretInText =
 /** The part of a link that lets anybody who has it fetch the file. */
 const linkQuery = /(https?:\/\/[^\s"'?]+\?)[^\s"']+/g
 
+/**
+ * The user and password of an address. A password may hold a `#` or a `/` that should have been escaped, so that it ends at the last `@` there
+ * is: what follows the first colon may be cut away with it. The lengths are bounded because a log may hold whatever others have said.
+ */
+const addressUser = /:\/\/(?:[^\s"/?#:@]{0,200}:[^\s"]{0,1000}|[^\s"/?#@]{1,1000})@/g
+
 /** Fields that repeat what is elsewhere in the object. */
 const repetitions = new Set(['managedFields', 'kubectl.kubernetes.io/last-applied-configuration'])
 
 /**
  * A copy of an object for other eyes: without values of settings whose names tell that they are secret, without the queries of
- * links, and without the fields that repeat others.
+ * links and the users of addresses, and without the fields that repeat others.
  */
 export function withoutSecrets(value: unknown): unknown {
   if (typeof value === 'string') return textWithoutSecrets(value)
@@ -36,5 +42,8 @@ export function withoutSecrets(value: unknown): unknown {
 
 /** The same for a line of a log. */
 export function textWithoutSecrets(text: string): string {
-  return text.replace(linkQuery, `$1${leftOut}`).replace(secretInText, `$1${leftOut}`)
+  return text
+    .replace(addressUser, `://${leftOut}@`)
+    .replace(linkQuery, `$1${leftOut}`)
+    .replace(secretInText, `$1${leftOut}`)
 }

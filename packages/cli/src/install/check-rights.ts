@@ -16,6 +16,8 @@ export interface NeededRight {
   readonly verb: string
   readonly kind: ResourceType<KubeObject>
   readonly namespace?: string | undefined
+  /** Of the one object that is meant; absent for all of the kind. */
+  readonly name?: string
 }
 
 /** What applying these objects takes. */
@@ -50,8 +52,8 @@ export async function checkRights(
       return status?.allowed === true ? [] : [right]
     }),
   )
-  const missing = refused.flat().map(({ verb, kind: { group, plural } }) => {
-    return `${verb} ${group === '' ? plural : `${plural}.${group}`}`
+  const missing = refused.flat().map(({ verb, kind: { group, plural }, name }) => {
+    return `${verb} ${group === '' ? plural : `${plural}.${group}`}${name === undefined ? '' : `/${name}`}`
   })
   if (missing.length === 0) return
   throw new CliError('REFUSED', `nothing was changed, because rights are missing: ${missing.join(', ')}`, {
@@ -59,9 +61,12 @@ export async function checkRights(
   })
 }
 
-function reviewOf({ verb, kind, namespace }: NeededRight): AccessReview {
+function reviewOf({ verb, kind, namespace, name }: NeededRight): AccessReview {
   const { group, version, plural } = kind
-  const place = kind.namespaced && namespace !== undefined ? { namespace } : {}
+  const place = {
+    ...(kind.namespaced && namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+  }
   return {
     apiVersion: 'authorization.k8s.io/v1',
     kind: AccessReviewKind.kind,

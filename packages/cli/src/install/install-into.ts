@@ -7,14 +7,15 @@ import { applyObject } from './apply-object.ts'
 import { awaitRollout } from './await-rollout.ts'
 import { checkConfigMaps, type NamedConfigMaps } from './check-config-maps.ts'
 import { checkDefinitions } from './check-definitions.ts'
-import { checkRights, rightsToApply } from './check-rights.ts'
+import { checkRights } from './check-rights.ts'
 import { customResourceDefinitions } from './custom-resource-definitions.ts'
 import { requireLivingNamespace, type Succession, succeed } from './earlier-installation.ts'
 import { installObjects } from './install-objects.ts'
 import type { InstallOptions } from './install-options.ts'
 import type { InstallPorts } from './install-ports.ts'
-import { ClusterRoleBindingKind, type Workload } from './installed-kinds.ts'
+import { ClusterRoleBindingKind, type StoredBinding, type Workload } from './installed-kinds.ts'
 import { leftovers } from './leftovers.ts'
+import { rightsToInstall } from './rights-to-install.ts'
 import { DefinitionKind } from './stored-definition.ts'
 
 /** Where to install and what to look at. */
@@ -39,7 +40,12 @@ export async function* installInto(
   const { ports } = scope
   const { namespace } = options
   const all = installObjects(options) as KubeObject[]
-  await checkRights(rightsToApply(all), ports, remedy)
+  const waits = scope.waitMs !== undefined
+  await checkRights(rightsToInstall(all, { namespace, waits }), ports, remedy)
+  const superseded = await bindingsThere(supersededBindings(options), ports)
+  if (superseded.length > 0) {
+    await checkRights([{ verb: 'delete', kind: ClusterRoleBindingKind }], ports, remedy)
+  }
   await requireLivingNamespace(namespace, ports)
   await checkConfigMaps(scope.configMaps, namespace, ports)
   const { definitions, warnings } = await checkDefinitions(customResourceDefinitions(), ports)
@@ -55,7 +61,7 @@ export async function* installInto(
     yield `${object.kind}/${object.metadata.name}: ${outcome}`
     yield* succession?.notes ?? []
   }
-  for (const name of supersededBindings(options)) yield* removeBinding(name, ports)
+  for (const binding of superseded) yield* removeBinding(binding, ports)
   yield* warnings
   yield* leftovers(options, ports)
 
@@ -93,12 +99,23 @@ async function successionsOf(
   return successions
 }
 
-/** The binding of another choice of rights goes once the new one is there. */
-async function* removeBinding(name: string, { client, signal }: InstallPorts): AsyncGenerator<string> {
+/** Those that an installation has made. */
+async function bindingsThere(
+  names: readonly string[],
+  { client, signal }: InstallPorts,
+): Promise<StoredBinding[]> {
   const bindings = client.resource(ClusterRoleBindingKind)
-  const found = await bindings.get(name, { signal }).catch(unlessNotFound)
-  if (found?.metadata.labels?.component !== 'velero') return
-  await bindings.delete(name, { signal, preconditions: { uid: found.metadata.uid } }).catch(unlessNotFound)
+  const found = await Promise.all(names.map(name => bindings.get(name, { signal }).catch(unlessNotFound)))
+  return found.filter(binding => binding?.metadata.labels?.component === 'velero') as StoredBinding[]
+}
+
+/** The binding of another choice of rights goes once the new one is there. */
+async function* removeBinding(
+  { metadata: { name = '', uid } }: StoredBinding,
+  { client, signal }: InstallPorts,
+): AsyncGenerator<string> {
+  const bindings = client.resource(ClusterRoleBindingKind)
+  await bindings.delete(name, { signal, preconditions: { uid } }).catch(unlessNotFound)
   yield `ClusterRoleBinding/${name}: removed, other rights take its place`
 }
 

@@ -4,6 +4,7 @@ import { CliError } from '../cli-error.ts'
 import type { Progress } from '../output/progress.ts'
 import type { InstallPorts } from './install-ports.ts'
 import { kindsInNamespace, NamespaceKind, type StoredNamespace } from './installed-kinds.ts'
+import { passwordSecretName } from './repository-password.ts'
 
 const POLL_MS = 500
 const GONE_WITHIN_MS = 300_000
@@ -37,7 +38,7 @@ export async function* removeNamespace(
   yield `Namespace/${namespace}: removed`
 }
 
-/** Removes what an installation consists of or makes from a namespace that stays. */
+/** Removes what an installation consists of or makes from a namespace that stays, but for the password of its repositories. */
 export async function* emptyNamespace(namespace: string, ports: InstallPorts): AsyncGenerator<string> {
   const { client, signal } = ports
   for (const kind of kindsInNamespace) {
@@ -72,6 +73,7 @@ async function namesOf(
 }
 
 function isOurs(kind: string, { name = '', labels }: KubeObject['metadata']): boolean {
+  if (kind === 'Secret' && name === passwordSecretName) return false
   if (labels?.component === 'velero') return true
   if (kind === 'Lease') return name === 'lateen-server'
   return kind === 'Job' && labels?.[labelNames.repositoryName] !== undefined

@@ -1,4 +1,4 @@
-import { RestoreKind } from '@lateen/api'
+import { allKinds, RestoreKind } from '@lateen/api'
 import { isNotFound, type KubeObject, type ResourceType, unlessNotFound } from '@lateen/kube'
 import { CliError } from '../cli-error.ts'
 import type { Progress } from '../output/progress.ts'
@@ -16,6 +16,7 @@ import {
 import { StartingPodKind } from './pod-trouble.ts'
 import { removeDefinitions } from './remove-definitions.ts'
 import { emptyNamespace, removeNamespace } from './remove-namespace.ts'
+import { holdsOwnPassword, SecretKind } from './repository-password.ts'
 import { stopWorkloads } from './stop-workloads.ts'
 import { DefinitionKind } from './stored-definition.ts'
 
@@ -27,6 +28,7 @@ export function rightsToUninstall(namespace: string): NeededRight[] {
     [DaemonSetKind, 'get', 'delete'],
     [StartingPodKind, 'list'],
     [ClaimKind, 'list'],
+    [SecretKind, 'get'],
     [ClusterRoleBindingKind, 'get', 'delete'],
     [ClusterRoleKind, 'get', 'delete'],
     [DefinitionKind, 'get', 'list', 'delete'],
@@ -47,9 +49,31 @@ export async function requireInstallation(namespace: string, ports: InstallPorts
     const there = await client.resource(kind, namespace).get(name, { signal }).catch(unlessNotFound)
     if (there !== undefined) return
   }
+  if (await isLeftOver(namespace, ports)) return
   throw new CliError('REFUSED', `nothing was removed: namespace ${namespace} holds no installation`, {
     hint: "name the right one with --namespace ('kubectl get namespaces -l component=velero' lists candidates)",
   })
+}
+
+/** Whether a namespace is what remains when the chart is uninstalled: objects of an installation's definitions, and no pod that stays. */
+async function isLeftOver(namespace: string, { client, signal }: InstallPorts): Promise<boolean> {
+  for await (const { metadata, status } of client.resource(StartingPodKind, namespace).list({ signal })) {
+    const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed'
+    if (!hasEnded && metadata.deletionTimestamp === undefined) return false
+  }
+  const definitions = client.resource(DefinitionKind)
+  for (const kind of allKinds) {
+    const name = `${kind.plural}.${kind.group}`
+    const definition = await definitions.get(name, { signal }).catch(unlessNotFound)
+    if (definition?.metadata.labels?.component !== 'velero') continue
+    for await (const _ of client.resource<KubeObject>(kind, namespace).list({ signal, limit: 1 })) return true
+  }
+  return false
+}
+
+/** Whether the password of repositories goes with this installation: a namespace with claims stays, and so does the password in it. */
+export async function losesPassword(namespace: string, ports: InstallPorts): Promise<boolean> {
+  return (await claimsIn(namespace, ports)).length === 0 && (await holdsOwnPassword(namespace, ports))
 }
 
 /**

@@ -1,10 +1,15 @@
-import { labelNames, type Restore } from '@lateen/api'
+import type { Restore } from '@lateen/api'
 import { CliError } from '../cli-error.ts'
 import { backupClient } from '../commands/backup-client.ts'
 import type { Place } from '../commands/object-client.ts'
 import { restoreClient } from '../commands/restore-client.ts'
 import { checkRestoreFlags, newRestore } from '../restore/new-restore.ts'
-import { defaultRestoreName, newestBackup, type RestoreSource } from '../restore/restore-source.ts'
+import {
+  defaultRestoreName,
+  newestBackup,
+  type RestoreSource,
+  scheduleSelector,
+} from '../restore/restore-source.ts'
 import type { CommandCall } from '../tree/command.ts'
 import { type restorePlanFlags, restoreSpecFlags } from '../tree/restore.ts'
 
@@ -55,7 +60,7 @@ async function sourceOf({ flags }: Call, place: Place): Promise<RestoreSource> {
   if (!scheduleName)
     return { backupName: (await backups.get(flags['from-backup'] ?? '')).metadata.name ?? '' }
   if (!flags['allow-partially-failed']) return { scheduleName }
-  const made = await backups.list(`${labelNames.scheduleName}=${scheduleName}`)
+  const made = await backups.list(scheduleSelector(scheduleName))
   const newest = newestBackup(made, ['Completed', 'PartiallyFailed'])
   return newest === undefined ? { scheduleName } : { backupName: newest.metadata.name ?? '' }
 }

@@ -1,10 +1,15 @@
-import { type Backup, parseTime } from '@lateen/api'
+import { type Backup, labelNames, parseTime, validLabelValue } from '@lateen/api'
 import { goTime } from '../output/go-time.ts'
 
 /** What a restore is made from: one backup, or whatever the server finds for a schedule. */
 export interface RestoreSource {
   readonly backupName?: string
   readonly scheduleName?: string
+}
+
+/** Selects the backups of a schedule; a name that is too long for a label stands in it shortened. */
+export function scheduleSelector(schedule: string): string {
+  return `${labelNames.scheduleName}=${validLabelValue(schedule)}`
 }
 
 /** The backup that started last among those in one of these phases. */

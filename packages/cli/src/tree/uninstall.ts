@@ -13,7 +13,7 @@ export const uninstallCommand: CommandSpec = command({
   name: 'uninstall',
   summary: 'Remove an installation from the cluster',
   description:
-    "Removes the server, the namespace with everything in it, the rights, and the CustomResourceDefinitions with the objects of their kinds. What is in buckets stays: a new installation with the same location finds the backups again. A namespace with a claim that holds backups is emptied and stays, and so do definitions that another namespace's installation uses. Works for what 'velero install' made, too. A removal that was interrupted is finished by the same command.",
+    "Removes the server, the namespace with everything in it, the rights, and the CustomResourceDefinitions with the objects of their kinds. What is in buckets stays: a new installation with the same location finds the backups again, and can read the data of volumes with the same password of repositories, which it says how to save. A namespace with a claim that holds backups is emptied and stays, and so do definitions that another namespace's installation uses. Works for what 'velero install' made, too. A removal that was interrupted is finished by the same command.",
   examples: ['lateen uninstall', 'lateen uninstall --namespace staging --force'],
   args: noArguments,
   flags: uninstallFlags,

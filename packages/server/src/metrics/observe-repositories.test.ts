@@ -19,7 +19,7 @@ const run = (hour: number, result: 'Succeeded' | 'Failed'): MaintenanceRun => ({
 })
 
 describe('observeRepositories', () => {
-  it('counts every run of maintenance once, and forgets a repository that is gone', () => {
+  it('counts every run of maintenance once, from 0 on, and forgets a repository that is gone', () => {
     const registry = createMetricsRegistry()
     const see = observeRepositories({ velero: registerVeleroMetrics(registry), isLeading: () => true })
     const shown = () =>
@@ -29,7 +29,10 @@ describe('observeRepositories', () => {
         .filter(line => /^velero_repo_maintenance_(success|failure|duration_seconds_sum)/.test(line))
     const [first, second, third] = [run(1, 'Succeeded'), run(2, 'Failed'), run(3, 'Succeeded')]
     see({ type: 'added', object: repository(first) })
-    assert.deepEqual(shown(), [])
+    assert.deepEqual(shown(), [
+      'velero_repo_maintenance_success_total{repository_name="app-default-kopia"} 0',
+      'velero_repo_maintenance_failure_total{repository_name="app-default-kopia"} 0',
+    ])
     see({ type: 'updated', previous: repository(first), object: repository(first, second) })
     see({ type: 'updated', previous: repository(first, second), object: repository(second, third) })
     see({ type: 'updated', previous: repository(second, third), object: repository(second, third) })

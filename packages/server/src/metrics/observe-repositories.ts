@@ -4,7 +4,10 @@ import type { Labels } from './family.ts'
 import { secondsTaken } from './observe-backups.ts'
 import type { VeleroMetrics } from './velero-metrics.ts'
 
-/** Counts the runs of maintenance that repositories tell of. Repositories that are gone have no series. */
+/**
+ * Counts the runs of maintenance that repositories tell of, from 0 on, so that the first one is seen as an increase. Repositories that
+ * are gone have no series.
+ */
 export function observeRepositories({
   velero,
   isLeading,
@@ -19,6 +22,10 @@ export function observeRepositories({
   ]
   return event => {
     const labels = { repository_name: event.object.metadata.name ?? '' }
+    if (event.type === 'added') {
+      velero.repositoryMaintenanceSuccesses.add(labels, 0)
+      velero.repositoryMaintenanceFailures.add(labels, 0)
+    }
     if (event.type === 'deleted') for (const family of families) family.remove(labels)
     if (event.type !== 'updated' || !isLeading()) return
     for (const run of newRuns(event.previous, event.object)) countRun(run, labels)

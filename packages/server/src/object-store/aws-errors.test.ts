@@ -65,6 +65,22 @@ describe('awsError', () => {
     assert.ok(awsError(talkative, target).message.length < 1000)
   })
 
+  it('neither repeats nor passes on the password of a proxy that Node cannot read', () => {
+    for (const password of ['x1', 'x#1', 'x/1', 'x@1', 'x1'.repeat(400)]) {
+      const inner = new Error(`Invalid proxy URL: http://me:${password}@proxy:99999`)
+      for (const error of [
+        inner,
+        new Error('outer', { cause: inner }),
+        named('AccessDenied', { cause: inner }),
+      ]) {
+        const mapped = awsError(error, target)
+        assert.doesNotMatch(mapped.message, /x.?1/)
+        assert.equal(mapped.cause, undefined)
+      }
+      assert.match(awsError(inner, target).message, /Invalid proxy URL: http:\/\/<left out>@proxy:99999$/)
+    }
+  })
+
   it('passes its own errors through', () => {
     const error = new ObjectStoreError('FULL', { reason: 'r' })
     assert.equal(awsError(error, target), error)

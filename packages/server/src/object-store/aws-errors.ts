@@ -179,17 +179,18 @@ function meaningOfStatus(status: number | undefined, target: RequestTarget): Mea
 }
 
 /**
- * What a failed request means, as an `ObjectStoreError` whose message is the same each time the cause is.
- * Errors that already are one pass through.
+ * What a failed request means, as an `ObjectStoreError` whose message is the same each time the cause is. It names no user or password
+ * of an address, and has no cause that does: causes are logged with it. Errors that already are one pass through.
  */
 export function awsError(error: unknown, target: RequestTarget): ObjectStoreError {
   if (isObjectStoreError(error)) return error
-  const { names, message, status } = traitsOf(error)
+  const { names, message, status, hasUser } = traitsOf(error)
+  const cause = hasUser ? {} : { cause: error }
   if (names.some(name => name === 'CredentialsProviderError' || name === 'ProviderError')) {
     return new ObjectStoreError('BAD_CREDENTIALS', {
       reason: `no credentials for ${bucketAt(target)}: ${firstLine(message)}`,
       hint: 'Name a secret with aws_access_key_id and aws_secret_access_key in spec.credential, or give the server an identity of its own',
-      cause: error,
+      ...cause,
     })
   }
   const named = names.flatMap(name => meanings[name] ?? [])[0]
@@ -197,18 +198,23 @@ export function awsError(error: unknown, target: RequestTarget): ObjectStoreErro
   if (meaning === undefined) {
     return new ObjectStoreError('UNKNOWN', {
       reason: `${bucketAt(target)} cannot be used: ${clipped(names[0] ?? 'Error')}: ${firstLine(message)}`,
-      cause: error,
+      ...cause,
     })
   }
   const hint = meaning.hint === undefined ? {} : { hint: meaning.hint }
-  return new ObjectStoreError(meaning.code, { reason: meaning.reason(target), cause: error, ...hint })
+  return new ObjectStoreError(meaning.code, { reason: meaning.reason(target), ...cause, ...hint })
 }
+
+/** What comes after it is not looked at. */
+const LONGEST_MESSAGE = 10_000
 
 interface Traits {
   /** Everything that may identify the error, the most specific first, its causes after it. */
   names: string[]
   message: string
   status: number | undefined
+  /** Whether it or a cause names the user of an address, as Node does that of a proxy it cannot read. */
+  hasUser: boolean
 }
 
 type SdkError = Error & {
@@ -221,18 +227,30 @@ type SdkError = Error & {
 function traitsOf(error: unknown): Traits {
   const names: string[] = []
   let status: number | undefined
+  let hasUser = false
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const fields: SdkError = at
     for (const name of [fields.code, fields.Code, at.name]) if (typeof name === 'string') names.push(name)
     // Connecting to a name with several addresses fails with one error for each.
     if (Array.isArray(fields.errors)) names.push(...fields.errors.flatMap(inner => traitsOf(inner).names))
     status ??= fields.$metadata?.httpStatusCode
+    hasUser ||= withoutUsers(at.message) !== at.message.slice(0, LONGEST_MESSAGE)
   }
-  return { names, message: error instanceof Error ? error.message : String(error), status }
+  return { names, message: error instanceof Error ? error.message : String(error), status, hasUser }
 }
 
 function firstLine(message: string): string {
-  return clipped(message.split('\n', 1)[0] ?? '').replace(/\.$/, '')
+  return clipped(withoutUsers(message.split('\n', 1)[0] ?? '')).replace(/\.$/, '')
+}
+
+/**
+ * A password may hold a `#` or a `/` that should have been escaped: it ends at the last `@` there is. The lengths are bounded because it
+ * may be the other side that speaks.
+ */
+function withoutUsers(text: string): string {
+  return text
+    .slice(0, LONGEST_MESSAGE)
+    .replace(/:\/\/(?:[^\s"/?#:@]{0,200}:[^\s"]{0,1000}|[^\s"/?#@]{1,1000})@/g, '://<left out>@')
 }
 
 /** What the other side says becomes part of the location: it may be anybody who listens at the address. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import { S3Client } from '@aws-sdk/client-s3'
 import { isObjectStoreError, type ObjectStoreErrorCode } from '@lateen/plugin'
 import { AwsStore } from './aws.ts'
@@ -154,6 +155,23 @@ describe('the aws store, when the endpoint misbehaves', () => {
     const call = store.objectExists({ bucket: 'b', key: 'k', signal: abort.signal })
     setTimeout(() => abort.abort(new Error('stopped by the test')), 20)
     await assert.rejects(call, /stopped by the test/)
+  })
+})
+
+describe('the aws store, told of a proxy', () => {
+  it('does not repeat its password when the address cannot be read', async () => {
+    const env = { HTTPS_PROXY: 'http://me:x#1@proxy:3128' }
+    const store = new AwsStore({
+      timeouts,
+      env,
+      readSecret: async () => assert.fail('no secret was to be read'),
+    })
+    const config = { bucket: 'b', region: 'us-east-1', credentialsFile }
+    await assert.rejects(store.init({ config }), (error: Error) => {
+      assert.match(error.message, /http:\/\/<left out>@proxy:3128/)
+      assert.doesNotMatch(inspect(error), /x#1/)
+      return true
+    })
   })
 })
 

@@ -8,6 +8,7 @@ import {
   labelNames,
   parseTime,
   type Restore,
+  validLabelValue,
 } from '@lateen/api'
 
 /** What a restore reads from. */
@@ -52,7 +53,8 @@ export function chooseBackup(restore: Restore, choices: BackupChoices): ChosenBa
 }
 
 function newestOf(schedule: string, backups: readonly Backup[]): ChosenBackup {
-  const made = backups.filter(({ metadata }) => metadata.labels?.[labelNames.scheduleName] === schedule)
+  const label = validLabelValue(schedule)
+  const made = backups.filter(({ metadata }) => metadata.labels?.[labelNames.scheduleName] === label)
   const backup = newestBackup(made, ['Completed'])
   if (backup !== undefined) return { backup, errors: [] }
   return {

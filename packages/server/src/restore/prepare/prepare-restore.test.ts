@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type {
-  Backup,
-  BackupPhase,
-  BackupStatus,
-  BackupStorageLocation,
-  Restore,
-  RestoreSpec,
+import {
+  type Backup,
+  type BackupPhase,
+  type BackupStatus,
+  type BackupStorageLocation,
+  type Restore,
+  type RestoreSpec,
+  validLabelValue,
 } from '@lateen/api'
 import fc from 'fast-check'
 import { someResources } from '../../filters/testing/some-resources.ts'
@@ -199,6 +200,16 @@ describe('The backup of a restore', () => {
     assert.equal(chosen?.metadata.name, 'best')
     assert.equal(restore.spec.backupName, 'best')
     assert.equal(restore.spec.scheduleName, 'nightly')
+  })
+
+  it('is found for a schedule whose name is too long for a label', () => {
+    const scheduleName = 'nightly-'.repeat(9)
+    const schedule = validLabelValue(scheduleName)
+    assert.equal(schedule.length, 63)
+    const backups = [backup('best', { schedule, started: '2025-01-03T00:00:00Z' })]
+    const { restore, validationErrors } = prepare({ scheduleName }, { facts: { backups } })
+    assert.deepEqual(validationErrors, [])
+    assert.equal(restore.spec.backupName, 'best')
   })
 
   it('must exist and be completed for a schedule', () => {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { KubeObject } from '@lateen/kube'
+import { clusterRoleBindingObject } from './cluster-objects.ts'
+import { rightsObjects } from './cluster-role.ts'
+import { rightsToInstall } from './rights-to-install.ts'
+
+const namespace = 'velero'
+
+function rights(objects: readonly object[], waits = false): string[] {
+  return rightsToInstall(objects as KubeObject[], { namespace, waits }).map(
+    ({ verb, kind: { plural }, name }) => `${verb} ${plural}${name === undefined ? '' : `/${name}`}`,
+  )
+}
+
+describe('rightsToInstall', () => {
+  it('asks whether everything may be allowed to the server, where the binding is to be made', () => {
+    const all = rights([clusterRoleBindingObject(namespace)])
+    assert.ok(all.includes('bind clusterroles/cluster-admin'))
+    assert.ok(all.includes('delete clusterrolebindings'))
+    const some = rights(
+      rightsObjects({ grants: ['backup'], apiGroups: ['*'] }, { namespace, serviceAccountName: 's' }),
+    )
+    assert.ok(!some.some(right => right.startsWith('bind ')))
+    assert.ok(some.includes('delete rolebindings'))
+  })
+
+  it('asks for what is looked at beside the objects: bindings of other rights, other locations, pods that are waited for', () => {
+    assert.deepEqual(rights([]), ['get clusterrolebindings'])
+    const location = {
+      apiVersion: 'velero.io/v1',
+      kind: 'BackupStorageLocation',
+      metadata: { name: 'default', namespace },
+    }
+    assert.ok(rights([location]).includes('list backupstoragelocations'))
+    assert.deepEqual(rights([], true), ['get clusterrolebindings', 'list pods', 'list replicasets'])
+  })
+})
