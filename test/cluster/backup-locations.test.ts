@@ -103,9 +103,8 @@ describe('several locations', { skip: given.skip, concurrency: false }, () => {
 
   it('that are deleted while a backup is written take it to its end once they are back', async () => {
     const { promise: isGone, resolve: goOn } = Promise.withResolvers<undefined>()
-    await using proxy = await startMisbehavingProxy(
-      given.cluster.s3.endpoint,
-      ({ method, url }) => (method === 'PUT' && url?.includes('/slowly.tar.gz') ? isGone : undefined),
+    await using proxy = await startMisbehavingProxy(given.cluster.s3.endpoint, ({ method, url }) =>
+      method === 'PUT' && url?.includes('/slowly.tar.gz') ? isGone : undefined,
     )
     const place = { cluster: given.cluster, client: scene.client, namespace: scene.namespace }
     await createLocation(place, { name: 'slow', prefix: `${scene.namespace}-slow`, s3Url: proxy.endpoint })

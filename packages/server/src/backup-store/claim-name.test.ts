@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClaimPorts, claimName } from './claim-name.ts'
 
 /** One bucket's keys for one name; each call takes a turn of its own, as requests of two clusters do. */
@@ -45,8 +45,14 @@ describe('The name of a backup', () => {
   it('two schedules that began in the same millisecond overwrote each other: one of them gets it', async () => {
     const folder = new SharedFolder()
     const taken = await Promise.all([
-      claimName({ name: 'b', uid: 'one' }, folder.ports(() => 0.01)),
-      claimName({ name: 'b', uid: 'two' }, folder.ports(() => 0.9)),
+      claimName(
+        { name: 'b', uid: 'one' },
+        folder.ports(() => 0.01),
+      ),
+      claimName(
+        { name: 'b', uid: 'two' },
+        folder.ports(() => 0.9),
+      ),
     ])
     assert.equal(taken.filter(Boolean).length, 1)
     assert.equal(folder.keys.size, 1)
@@ -57,7 +63,12 @@ describe('The name of a backup', () => {
       const folder = new SharedFolder()
       const uids = ['one', 'two', 'three']
       const taken = await Promise.all(
-        uids.map(uid => claimName({ name: 'b', uid }, folder.ports(() => Math.random() / 100))),
+        uids.map(uid =>
+          claimName(
+            { name: 'b', uid },
+            folder.ports(() => Math.random() / 100),
+          ),
+        ),
       )
       const winners = uids.filter((_, at) => taken[at])
       assert.ok(winners.length <= 1, winners.join(' and '))
