@@ -20,7 +20,7 @@ import {
 } from '../../packages/server/src/csi/snapshot-kinds.ts'
 import { reportMapName } from '../../packages/server/src/watchdog/bucket-report.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
-import { isAllowed } from '../../tools/cluster/until-allowed.ts'
+import { isAllowed, untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
 import { lacks, type NamesInUse, nameFits, type ObjectRow, readObjectTable } from './csi-object-table.ts'
 import { claimManifest, createCsiPod, csiScene } from './csi-scene.ts'
@@ -237,28 +237,55 @@ describe('The table of objects in docs/csi.md', { skip: given.skip, concurrency:
   })
 
   it('needs the right to make them', async () => {
-    const rules = clusterRules({ grants: ['backup'], apiGroups: ['*'] })
-    const setRules = (named: readonly NamedRule[]) => {
-      const patch = JSON.stringify({ rules: named.map(each => each.rule) })
-      return kubectl('patch', 'clusterrole', `lateen-${namespace}`, '--type=merge', '-p', patch)
-    }
-    await setRules(rules.filter(({ id }) => id !== 'snapshots'))
-    const user = `system:serviceaccount:${namespace}:velero`
-    const taking = {
-      verb: 'create',
-      group: 'snapshot.storage.k8s.io',
-      resource: 'volumesnapshots',
-      namespace: moved,
-    }
-    // The API server takes a moment until it knows of changes.
-    await untilSeen('that it has the right no more', async () => {
-      return !(await isAllowed(given.cluster, user, taking))
-    })
+    const rules = await withoutRule('snapshots', { verb: 'create', resource: 'volumesnapshots' })
     const name = `${namespace}-without`
     const { status } = await scene.backUp(name, `--include-namespaces=${moved}`, only)
     assert.equal(status?.phase, 'PartiallyFailed')
     const told = await scene.succeed('backup', 'describe', name, '--details')
     assert.match(told, /cannot create resource "volumesnapshots/)
     await scene.nothingIsLeft()
+    await setRules(rules)
   })
+
+  it('needs the right to say which snapshot is to be deleted, and goes on once it has it', async () => {
+    const name = `${namespace}-stays`
+    await untilAllowed(given.cluster, user, { ...snapshotGroup, verb: 'create', resource: 'volumesnapshots' })
+    const { status } = await scene.backUp(name, `--include-namespaces=${moved}`, only)
+    assert.equal(status?.phase, 'Completed', JSON.stringify(status))
+    const noting = { verb: 'patch', resource: 'volumesnapshotcontents', subresource: 'status' }
+    const rules = await withoutRule('snapshot-status', noting)
+    await scene.succeed('backup', 'delete', name, '--confirm')
+    await untilSeen('what is missing', async () => {
+      const told = await scene.succeed('backup', 'describe', name)
+      return /cannot patch resource "volumesnapshotcontents\/status"/.test(told)
+    })
+    assert.equal((await scene.driverSnapshots()).length, 1)
+    await setRules(rules)
+    await scene.deleteBackups(name)
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), [])
+  })
+
+  const user = `system:serviceaccount:${namespace}:velero`
+  const snapshotGroup = { group: 'snapshot.storage.k8s.io', namespace: moved }
+
+  function setRules(named: readonly NamedRule[]): Promise<string> {
+    const patch = JSON.stringify({ rules: named.map(each => each.rule) })
+    return kubectl('patch', 'clusterrole', `lateen-${namespace}`, '--type=merge', '-p', patch)
+  }
+
+  /** Takes a rule away, waits until what it allows is refused, and returns all rules. */
+  async function withoutRule(
+    rule: string,
+    asked: { verb: string; resource: string; subresource?: string },
+  ): Promise<readonly NamedRule[]> {
+    const rules = clusterRules({ grants: ['backup', 'restore'], apiGroups: ['*'] })
+    // What restores are allowed covers it.
+    await setRules(rules.filter(({ id, right }) => id !== rule && right !== 'restore'))
+    // The API server takes a moment until it knows of changes.
+    await untilSeen('that it has the right no more', async () => {
+      return !(await isAllowed(given.cluster, user, { ...snapshotGroup, ...asked }))
+    })
+    return rules
+  }
 })

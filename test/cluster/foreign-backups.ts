@@ -9,11 +9,13 @@ export interface ForeignBackup {
   spec?: Backup['spec']
   /** As Velero stores them: without kind and version. */
   volumes?: readonly Pick<PodVolumeBackup, 'metadata' | 'spec' | 'status'>[]
+  /** Likewise, of its CSI snapshots. */
+  classes?: readonly object[]
 }
 
 /** Puts a backup into the bucket as a server of another cluster would have left it, without an archive. */
 export async function putForeignBackup(bucket: BackupBucket, foreign: ForeignBackup): Promise<void> {
-  const { name, status = { phase: 'Completed' }, metadata = {}, spec = {}, volumes } = foreign
+  const { name, status = { phase: 'Completed' }, metadata = {}, spec = {}, volumes, classes } = foreign
   const at = (file: string) => `backups/${name}/${file}`
   const stored = {
     apiVersion: 'velero.io/v1',
@@ -24,6 +26,9 @@ export async function putForeignBackup(bucket: BackupBucket, foreign: ForeignBac
   }
   if (volumes) {
     await bucket.write(at(`${name}-podvolumebackups.json.gz`), gzipSync(JSON.stringify(volumes)))
+  }
+  if (classes) {
+    await bucket.write(at(`${name}-csi-volumesnapshotclasses.json.gz`), gzipSync(JSON.stringify(classes)))
   }
   await bucket.write(at('velero-backup.json'), Buffer.from(JSON.stringify(stored)))
 }

@@ -8,6 +8,7 @@ import { untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { announceSeed, rotatingSeeds } from '../../tools/test/seeds.ts'
 import { openServerScene, type ServerScene } from './backup-server-scene.ts'
+import { putForeignBackup } from './foreign-backups.ts'
 import {
   createContents,
   createPod,
@@ -15,6 +16,7 @@ import {
   takeCommonRights,
   userWith,
 } from './least-privilege-scene.ts'
+import { leaveMover, leaveVolume } from './lost-moves-scene.ts'
 import { failedServer, spawnServer } from './storage-location-harness.ts'
 
 const given = await givenCluster({ s3: true, own: true })
@@ -97,6 +99,19 @@ const lacks: readonly Lack[] = [
     shows: leading,
     says: asks('create', 'leases.coordination.k8s.io'),
   },
+  { rule: 'own-moves', rights: onlyBackups, shows: clearingUpMover, says: asks('delete', 'pods') },
+  {
+    rule: 'lost-volumes',
+    rights: onlyBackups,
+    shows: clearingUpVolume,
+    says: asks('patch', 'persistentvolumes'),
+  },
+  {
+    rule: 'snapshot-classes',
+    rights: onlyBackups,
+    shows: findingClass,
+    says: /travelled.*cannot create resource \\*"volumesnapshotclasses/,
+  },
 ]
 
 describe('A server that lacks a right', { skip: given.skip }, () => {
@@ -116,8 +131,8 @@ describe('A server that lacks a right', { skip: given.skip }, () => {
 
   it('is looked at for every rule that a role can have', () => {
     const rules = [...clusterRules(named), ...clusterRules(all), ...namespaceRules].map(({ id }) => id)
-    // These need a CSI driver, and some of them a node agent that goes: csi-objects.test.ts has those that a backup cannot do without.
-    const elsewhere = ['snapshots', 'snapshot-status', 'snapshot-classes', 'lost-volumes', 'own-moves']
+    // These need a CSI driver: csi-objects.test.ts has them.
+    const elsewhere = ['snapshots', 'snapshot-status']
     assert.deepEqual(new Set([...lacks.map(({ rule }) => rule), ...elsewhere]), new Set(rules))
   })
 
@@ -229,6 +244,37 @@ async function refusingSchedule(scene: ServerScene, { kubeconfig, name }: Place)
   } finally {
     await schedules.delete(name)
   }
+}
+
+function clearingUpMover(scene: ServerScene, place: Place): Promise<string> {
+  return clearingUp(leaveMover, scene, place)
+}
+
+function clearingUpVolume(scene: ServerScene, place: Place): Promise<string> {
+  return clearingUp(leaveVolume, scene, place)
+}
+
+async function clearingUp(
+  leave: typeof leaveMover,
+  scene: ServerScene,
+  { kubeconfig, name }: Place,
+): Promise<string> {
+  const forget = await leave({ ...scene, name })
+  try {
+    return await logged(scene, { kubeconfig })
+  } finally {
+    await forget()
+  }
+}
+
+/** That of a backup which another cluster has put into the bucket. */
+async function findingClass(scene: ServerScene, { kubeconfig }: Place): Promise<string> {
+  await putForeignBackup(scene.bucket, {
+    name: 'travelled',
+    status: { phase: 'Completed', csiVolumeSnapshotsAttempted: 1 },
+    classes: [{ metadata: { name: 'disks' }, driver: 'disk.example', deletionPolicy: 'Delete' }],
+  })
+  return logged(scene, { kubeconfig })
 }
 
 async function backingUp(scene: ServerScene, place: Place): Promise<string> {
