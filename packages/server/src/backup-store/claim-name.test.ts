@@ -90,4 +90,13 @@ describe('The name of a backup', () => {
     await assert.rejects(claimName({ name: 'b', uid: 'one' }, { ...ports, store }), /503/)
     assert.equal(folder.keys.size, 0)
   })
+
+  it('two that were killed with their claims kept each other from the name for ever: the second one gets it', async () => {
+    const folder = new SharedFolder()
+    const ports = folder.ports(() => 0)
+    folder.keys.add('one').add('two')
+    assert.equal(await claimName({ name: 'b', uid: 'one' }, ports), false)
+    assert.equal(await claimName({ name: 'b', uid: 'two' }, ports), true)
+    assert.deepEqual([...folder.keys], ['two'])
+  })
 })

@@ -27,8 +27,13 @@ const TRIES = 8
 export async function claimName(claim: NameClaim, ports: ClaimPorts): Promise<boolean> {
   const { store, clock, random, signal } = ports
   for (let tries = 0; tries < TRIES; tries++) {
-    if (await store.hasBeside(claim, 'anything', signal)) return false
-    if (await isAlone(claim, ports)) return true
+    const isTaken = await store.hasBeside(claim, 'anything', signal)
+    if (!isTaken && (await isAlone(claim, ports))) return true
+    if (isTaken) {
+      // One from before a crash: two that were killed would keep each other, and everybody else, from the name.
+      await store.deleteClaim(claim, signal).catch(() => signal.throwIfAborted())
+      return false
+    }
     await store.deleteClaim(claim, signal)
     await clock.sleep(random() * APART_MS, signal)
   }

@@ -6,7 +6,12 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Backup } from '@lateen/api'
 import { silentLogger, systemClock } from '@lateen/kube'
-import type { BackupItemAction, OperationProgress, VolumeSnapshotter } from '@lateen/plugin'
+import {
+  type BackupItemAction,
+  type OperationProgress,
+  PluginError,
+  type VolumeSnapshotter,
+} from '@lateen/plugin'
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { bucketLayout } from '../backup-store/bucket-layout.ts'
 import { FilesystemStore } from '../object-store/filesystem.ts'
@@ -54,7 +59,11 @@ async function givenStore(t: TestContext) {
 
 /** An action whose operations complete when they are told to, and its session. */
 function givenAction() {
-  const seen: { completed: boolean; cancelled: string[] } = { completed: false, cancelled: [] }
+  const seen: { completed: boolean; isAway: boolean; cancelled: string[] } = {
+    completed: false,
+    isAway: false,
+    cancelled: [],
+  }
   const progress = async (): Promise<OperationProgress> => {
     await setImmediate()
     const nothing = { error: '', operationUnits: 'bytes', description: '' }
@@ -64,7 +73,10 @@ function givenAction() {
     appliesTo: async () => ({}),
     execute: async ({ item }) => ({ item }),
     progress,
-    cancel: async ({ operationId }) => void seen.cancelled.push(operationId),
+    async cancel({ operationId }) {
+      if (seen.isAway) throw new PluginError('UNAVAILABLE', { reason: 'the program has ended' })
+      seen.cancelled.push(operationId)
+    },
   }
   const registry = createPluginRegistry({
     builtIns: () => ({
@@ -141,6 +153,20 @@ describe('the operations of a running backup', () => {
     assert.deepEqual(seen.cancelled, ['op-0', 'op-1', 'op-2'])
     assert.deepEqual([settled.failed, settled.unfinished], [3, 0])
     assert.match(settled.operations[0]?.status.error ?? '', /scratch space is full/)
+  })
+
+  it('are told again by whoever gives the backup up when they did not hear that it broke off', async t => {
+    const { store } = await givenStore(t)
+    const { seen, scope } = givenAction()
+    const operations = new RunOperations({ backup, store }, scope)
+    await begin(operations, 2, 1)
+    seen.isAway = true
+    const settled = await operations.settle('the scratch space is full')
+    assert.equal(settled.failed, 2)
+    assert.equal(await operations.abandon('it could not be stored'), false)
+    seen.isAway = false
+    assert.equal(await operations.abandon('it could not be stored'), true)
+    assert.deepEqual(seen.cancelled, ['op-0', 'op-1'])
   })
 
   it('are stopped when the backup is given up, but not those that have ended', async t => {

@@ -4,7 +4,7 @@ import { PluginError } from '@lateen/plugin'
 import type { BackupStore } from '../backup-store/backup-store.ts'
 import { groupResource } from '../item/item.ts'
 import type { BackupOperation } from '../operations/backup-operation.ts'
-import { cancelOperations, tellToStop } from '../operations/cancel-operations.ts'
+import { tellToStop } from '../operations/cancel-operations.ts'
 import { type BegunOperations, createOperationJournal } from '../operations/operation-journal.ts'
 import { backupOperationPorts, type OpenSnapshotter } from '../operations/plugin-answers.ts'
 import {
@@ -79,8 +79,9 @@ export class RunOperations {
     const { log, signal } = this.#scope
     if (failure !== undefined) {
       const error = `the backup failed: ${failure}`
-      const operations = await cancelOperations(this.begun.all, { ports: this.#ports, error, signal })
-      this.#latest = operations
+      const { operations, unheard } = await tellToStop(this.begun.all, { ports: this.#ports, error, signal })
+      // Those that did not hear are told again when the backup is abandoned.
+      this.#latest = unheard === 0 ? operations : this.begun.all
       return { operations, ...countOperations(operations) }
     }
     const polled = await this.#ask()

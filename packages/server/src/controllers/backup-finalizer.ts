@@ -22,7 +22,6 @@ import { cleanUpSnapshots } from '../backup/finalize/clean-up-snapshots.ts'
 import { type FinalizePorts, finalizeBackup } from '../backup/finalize/finalize-backup.ts'
 import type { PerformPorts } from '../backup/perform-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
-import { claimOf } from '../backup-store/claim-name.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import { isCsiServed } from '../csi/csi-served.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
@@ -30,6 +29,7 @@ import type { BackupOperation } from '../operations/backup-operation.ts'
 import { readOperations } from '../operations/waiting-operations.ts'
 import { archiveEntries } from '../restore/archive/archive-entries.ts'
 import { ArchiveError } from '../restore/archive/archive-error.ts'
+import { releaseName } from './backup-place.ts'
 import { CancelWatch } from './cancel-watch.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { storageLocationOf } from './location-of-backup.ts'
@@ -122,7 +122,7 @@ export function backupFinalizerController(options: BackupFinalizerOptions): Cont
 type Scope = BackupFinalizerOptions & ReconcileContext & { key: string; failing: Map<string, number> }
 
 async function endBackup(backup: Backup, store: BackupStore, scope: Scope): Promise<void> {
-  const { backups, clock, key, signal } = scope
+  const { backups, clock, key, log, signal } = scope
   const finished = await finishOperations(backup, store, scope)
   const added = withWarnings(finished, await removeSnapshotObjects(backup, store, scope))
   const cancelled = isCancelRequested(backups.get(key) ?? backup)
@@ -130,7 +130,7 @@ async function endBackup(backup: Backup, store: BackupStore, scope: Scope): Prom
   if (ended === undefined) return
   await store.putMetadata(ended, signal)
   if (hadOperations(backup)) await store.deleteSegments(ownerOf(backup), signal)
-  await store.deleteClaim(claimOf(backup), signal)
+  await releaseName(backup, { store, log, signal })
   await patchAndTell(backup, { ended, reason: cancelled ? cancelledByRequest : undefined }, scope)
 }
 

@@ -30,6 +30,7 @@ import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
 import type { BackupOperation } from '../operations/backup-operation.ts'
 import { countOperations, pollOperations } from '../operations/poll-operations.ts'
 import type { WaitingOperations } from '../operations/waiting-operations.ts'
+import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
 import { DeletedObjects } from './deleted-objects.ts'
 import type { EndedMoves } from './ended-moves.ts'
 import { removeDeleted } from './fail-interrupted.ts'
@@ -216,13 +217,15 @@ async function lookOnce(backup: Backup, scope: Scope): Promise<void> {
 }
 
 async function oneRound(backup: Backup, store: BackupStore, scope: Scope): Promise<BackupRound> {
-  const { waiting, clock, log, perform, signal } = scope
-  const { uid = '', name = '' } = backup.metadata
+  const { client, waiting, clock, log, perform, signal } = scope
+  const { uid = '', name = '', namespace = '' } = backup.metadata
   const owner = { uid, of: 'backup', name } as const
   const known = await waiting.load(owner, store, signal)
   if (isCancelRequested(backup)) {
     const stopping = { ...perform, clock, log, reason: cancelledByRequest, signal }
     const { operations } = await stopBackupOperations(backup, known, stopping)
+    // An action that does not listen would let them go on.
+    await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal })
     await waiting.save({ ...owner, operations }, store, signal)
     return { operations, ...countOperations(operations) }
   }

@@ -10,7 +10,7 @@ import {
   systemClock,
 } from '@lateen/kube'
 import { phaseAfterWork } from '../backup/perform-backup.ts'
-import { type BackupControllerOptions, backupController, nextStep } from './backup.ts'
+import { type BackupControllerOptions, backupController, isGoneOrFailed, nextStep } from './backup.ts'
 import { finalized } from './backup-finalizer.ts'
 import { LatestObjects } from './latest-objects.ts'
 
@@ -116,6 +116,30 @@ describe('A backup that is deleted while something of it is left', () => {
     tell({ type: 'updated', object: of(backup('InProgress')), previous: of(backup('InProgress')) })
     await work()
     assert.equal(seen.attempts, 0)
+  })
+})
+
+describe('A backup that did not answer to its move', () => {
+  const before: Backup = { ...backup('InProgress'), metadata: { name: 'nightly', uid: 'u' } }
+  const answers = (now: Backup | undefined) => {
+    const get = async () => {
+      if (now === undefined) throw new KubeError('NotFound', { message: 'gone', status: 404 })
+      return now
+    }
+    const client = { resource: () => ({ get }) } as unknown as BackupControllerOptions['client']
+    return isGoneOrFailed(before, { client, signal: new AbortController().signal })
+  }
+
+  it('was taken for deleted when others had moved it on, and lost its files: it goes on', async () => {
+    for (const phase of ['WaitingForPluginOperationsPartiallyFailed', 'Finalizing', 'Completed'] as const) {
+      assert.equal(await answers({ ...before, status: { phase } }), false, phase)
+    }
+  })
+
+  it('is gone, or has failed', async () => {
+    assert.equal(await answers(undefined), true)
+    assert.equal(await answers({ ...before, metadata: { name: 'nightly', uid: 'another' } }), true)
+    assert.equal(await answers({ ...before, status: { phase: 'Failed' } }), true)
   })
 })
 

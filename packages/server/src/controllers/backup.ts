@@ -18,19 +18,18 @@ import {
   keyOf,
   type ObjectEvent,
   type Outcome,
-  patiently,
   type ReconcileContext,
+  unlessNotFound,
   watching,
 } from '@lateen/kube'
 import { observeFacts } from '../backup/observe-facts.ts'
 import { type PerformPorts, phaseAfterWork } from '../backup/perform-backup.ts'
 import { type BackupDefaults, type PreparedBackup, prepareBackup } from '../backup/prepare/prepare-backup.ts'
 import { PublishError } from '../backup/publish-backup.ts'
-import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
-import { type ClaimPorts, claimName, claimOf } from '../backup-store/claim-name.ts'
-import { type LocationPorts, openPatiently } from '../backup-store/open-location.ts'
+import type { LocationPorts } from '../backup-store/open-location.ts'
 import { haveSnapshotsDiscarded } from '../csi/discard-snapshots-of.ts'
 import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
+import { beginOrRelease, openPlace, releaseClaim, releaseName } from './backup-place.ts'
 import { DeletedObjects } from './deleted-objects.ts'
 import { failInterrupted, leftoversAnnotation, removeDeleted, removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
@@ -99,11 +98,14 @@ export function backupController(options: BackupControllerOptions): ControllerOp
   /** Backups that are gone, and of which something is left. */
   const left = new DeletedObjects<Backup>(() => true)
 
-  /** Lets every event through, and remembers what was deleted before it was tidied up. Who runs one sees to that himself. */
+  /** Lets every event through, and remembers what was deleted before it was tidied up. Who runs one sees to that himself, until it has failed. */
   function noting(event: ObjectEvent<Backup>): boolean {
     const object = backups.asWritten(event.object)
-    const { type } = nextStep(object, running.has(keyOf(object)))
-    if (type === 'remove-leftovers' || type === 'fail-interrupted') left.note({ ...event, object })
+    const { type } = nextStep(object, false)
+    const isSeenTo = type === 'fail-interrupted' && running.has(keyOf(object))
+    if ((type === 'remove-leftovers' || type === 'fail-interrupted') && !isSeenTo) {
+      left.note({ ...event, object })
+    }
     return true
   }
 
@@ -160,7 +162,10 @@ async function cancelNew(backup: Backup, scope: Scope): Promise<void> {
     queuePosition: 0,
   } as const
   const written = await patchBackup(backup, { metadata: { resourceVersion }, status }, scope)
-  if (written !== undefined) await tellOfMove(written, status, scope)
+  if (written === undefined) return
+  await tellOfMove(written, status, scope)
+  // A server may have died between taking its name and beginning.
+  if (backup.status?.phase === 'ReadyToStart') await releaseClaim(backup, scope)
 }
 
 async function takeBackup(found: Backup, scope: Scope): Promise<void> {
@@ -189,44 +194,6 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
   }
 }
 
-/** Lets others have the name of a backup that did not begin and will not; one that another server goes on with keeps it. */
-async function beginOrRelease(
-  begin: () => Promise<Backup | undefined>,
-  { backup, store }: Pick<Performance, 'backup' | 'store'>,
-  scope: Scope,
-): Promise<Backup | undefined> {
-  try {
-    const started = await patiently(begin, scope)
-    if (started === undefined) await store.deleteClaim(claimOf(backup), scope.signal)
-    return started
-  } catch (error) {
-    if (!scope.signal.aborted && !isConflict(error)) {
-      await store.deleteClaim(claimOf(backup), scope.signal).catch(() => undefined)
-    }
-    throw error
-  }
-}
-
-/**
- * Opens the store and takes the backup's name there. This comes before the backup is in progress, so that whatever
- * lies under the name of an interrupted backup is its own.
- */
-async function openPlace(
-  { backup, storageLocation }: PreparedBackup,
-  { ports, clock, random, log, signal }: Scope,
-): Promise<{ store: BackupStore } & AsyncDisposable> {
-  if (storageLocation === undefined) throw new Error('the backup has no storage location')
-  const location = await openPatiently(storageLocation, ports, { clock, log, signal })
-  try {
-    const store = createBackupStore({ location, clock, random })
-    await takeName(backup, { store, clock, random, signal })
-    return { store, [Symbol.asyncDispose]: () => location[Symbol.asyncDispose]() }
-  } catch (error) {
-    await location[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
 async function prepare(backup: Backup, scope: Scope): Promise<PreparedBackup> {
   const { client, namespace, defaults, signal, clock } = scope
   const { globalVolumePolicies } = defaults
@@ -236,29 +203,23 @@ async function prepare(backup: Backup, scope: Scope): Promise<PreparedBackup> {
 
 async function performAndMove(work: Performance, scope: Scope): Promise<void> {
   const { backup, store } = work
-  const { clock, signal } = scope
+  const { clock, log, signal } = scope
   const performed = await performUnlessCancelled(work, scope)
   const status: BackupStatus = { ...performed.status, phase: phaseAfterWork(performed) }
   if (status.phase !== 'Failed') {
     const moved = await move(backup, status, scope)
     // Whoever deleted it meanwhile wants neither its files nor its operations.
-    if (moved === undefined) await removeLeftovers(backup, scope)
+    if (moved === undefined && (await isGoneOrFailed(backup, scope))) await removeLeftovers(backup, scope)
     return
   }
+  await cancelMovesOf(backup, scope)
   const completionTimestamp = formatTime(clock.now())
   const failed = { ...backup, status: { ...backup.status, ...status, completionTimestamp } }
   // When this fails, its snapshots are found by its files, and deleted before those.
   await store.putMetadata(failed, signal)
-  await store.deleteClaim(claimOf(backup), signal)
+  await releaseName(backup, { store, log, signal })
   const hasLeftovers = !(await haveSnapshotsDiscarded(backup, scope))
   await move(withLeftovers(backup, hasLeftovers), { ...status, completionTimestamp }, scope)
-}
-
-async function takeName(backup: Backup, ports: ClaimPorts): Promise<void> {
-  if (await claimName(claimOf(backup), ports)) return
-  throw new Error(
-    'backup already exists in object storage: its folder in the bucket is not empty, or a server of another cluster is taking a backup of this name. Choose another name, or delete what is there',
-  )
 }
 
 /** Even a server that is told to stop says what became of the backup, if it can in a few seconds. */
@@ -275,15 +236,32 @@ async function fail(
       : String(error)
   if (!stopped) scope.log.error({ error, backup: backup.metadata.name }, 'backup failed')
   const completionTimestamp = formatTime(scope.clock.now())
-  const { client, log } = scope
-  const { uid = '', namespace = '' } = backup.metadata
   // A snapshot may have to be waited for; there is to be time for the phase after that.
   const first = lastWords(scope.signal, LAST_WORDS_MS / 2)
-  await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal: first })
+  await cancelMovesOf(backup, { ...scope, signal: first })
   const areDiscarded = await haveSnapshotsDiscarded(backup, { ...scope, signal: first })
-  const failed = withLeftovers(backup, hasLeftovers || !areDiscarded)
+  const isLeft = hasLeftovers || !areDiscarded
+  const failed = withLeftovers(backup, isLeft)
   const signal = lastWords(scope.signal, LAST_WORDS_MS / 2)
-  await move(failed, { phase: 'Failed', failureReason, completionTimestamp }, { ...scope, signal })
+  const status = { phase: 'Failed', failureReason, completionTimestamp } as const
+  const written = await move(failed, status, { ...scope, signal })
+  // Deleted in the meantime: no object says any more that something is left.
+  if (written === undefined && isLeft) scope.left.note({ type: 'deleted', object: backup })
+}
+
+async function cancelMovesOf({ metadata }: Backup, { client, log, signal }: Scope): Promise<void> {
+  const { uid = '', namespace = '' } = metadata
+  await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal })
+}
+
+/** Asks the API server: a move whose answer was lost has succeeded, and others have moved the backup on since. */
+export async function isGoneOrFailed(
+  backup: Backup,
+  { client, signal }: Pick<Scope, 'client' | 'signal'>,
+): Promise<boolean> {
+  const { name = '', namespace } = backup.metadata
+  const now = await client.resource(BackupKind, namespace).get(name, { signal }).catch(unlessNotFound)
+  return isGone(now, backup) || now?.status?.phase === 'Failed'
 }
 
 /** What a server that was told to stop has for something that must not be left undone; one that goes on has all the time. */

@@ -182,6 +182,19 @@ describe('what a failed backup has left', () => {
   })
 })
 
+describe('a failed backup with metadata in the bucket', () => {
+  it('keeps its files, without the claim of its name', async t => {
+    const { scope, store, hasFiles } = await given(t)
+    const other = { name, uid: 'another' }
+    await store.putMetadata(backup, signal)
+    await store.putClaim({ name, uid: 'u' }, signal)
+    assert.equal(await store.hasBeside(other, 'claims', signal), true)
+    await removeLeftovers(backup, scope)
+    assert.equal(await hasFiles(), true)
+    assert.equal(await store.hasBeside(other, 'claims', signal), false)
+  })
+})
+
 describe('what a deleted backup has left', () => {
   it('is looked after for as long as that of any other, and no longer when its location is gone', async t => {
     const { scope, seen, behaviour, hasFiles } = await given(t)

@@ -13,6 +13,7 @@ import { claimOf } from '../backup-store/claim-name.ts'
 import { type LocationPorts, openLocation } from '../backup-store/open-location.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
 import { cancelMoves } from '../volumes/cancel-moves.ts'
+import { releaseName } from './backup-place.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { type LeftBehind, LeftBehindError } from './left-behind.ts'
 import { patchInPhase } from './patch-in-phase.ts'
@@ -78,7 +79,8 @@ export async function removeLeftovers(backup: Backup, scope: InterruptedScope): 
     .get(backup.spec.storageLocation ?? '', { signal })
   await using opened = await openLocation(location, ports, signal)
   const store = createBackupStore({ location: opened, clock, random })
-  if ((await store.getMetadata(name, signal)) !== undefined) return
+  if ((await store.getMetadata(name, signal)) !== undefined)
+    return releaseName(backup, { store, log, signal })
   // Whoever has claimed the name since found it free: nothing is left.
   if (await store.hasBeside(claimOf(backup), 'claims', signal)) return
   const { plugins, openSnapshotters } = perform
