@@ -7,7 +7,8 @@ import { isPluginError, type PluginError, type PluginErrorCode } from '../plugin
 import { type Bytes, ObjectStore as Service } from '../proto/velero/object-store_pb.ts'
 import { readBody } from '../read-body.ts'
 import { definedSettings } from '../wire/settings.ts'
-import type { CallOptions, PluginCaller } from './plugin-caller.ts'
+import { sentText } from '../wire/status-to-error.ts'
+import { type CallOptions, isServiceError, type PluginCaller } from './plugin-caller.ts'
 
 /** What Velero sends; every plugin has seen it. */
 const CHUNK_BYTES = 16_384
@@ -20,7 +21,7 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
   return {
     async init({ config, signal }) {
       const request = { plugin, config: definedSettings(config) }
-      await storeErrors(caller.unary(method.init, request, { doing: 'initialising', signal }))
+      await storeErrors(caller.unary(method.init, request, { doing: 'initialising', signal }), [])
     },
     async putObject({ bucket, key, body, signal }) {
       const problem = portableKeyProblem(key)
@@ -43,38 +44,39 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
         },
         { doing, signal, long: true },
       )
-      await storeErrors(put)
+      await storeErrors(put, [key, bucket])
     },
     async objectExists({ bucket, key, signal }) {
       const options = { doing: `looking for ${bucket}/${key}`, signal, long: true }
-      return (await storeErrors(caller.unary(method.objectExists, { plugin, bucket, key }, options))).exists
+      const answer = caller.unary(method.objectExists, { plugin, bucket, key }, options)
+      return (await storeErrors(answer, [key, bucket])).exists
     },
     async getObject({ bucket, key, signal }) {
       const options = { doing: `reading ${bucket}/${key}`, signal, long: true }
       signal?.throwIfAborted()
       const stream = caller.serverStream(method.getObject, { plugin, bucket, key })
-      return openObject(stream, { caller, options })
+      return openObject(stream, { caller, options, names: [key, bucket] })
     },
     async *listCommonPrefixes({ bucket, prefix, delimiter, signal }) {
       const options = { doing: `listing ${bucket}/${prefix}`, signal, long: true }
       const request = { plugin, bucket, prefix, delimiter }
-      yield* inOrder((await storeErrors(caller.unary(method.listCommonPrefixes, request, options))).prefixes)
+      const answer = caller.unary(method.listCommonPrefixes, request, options)
+      yield* inOrder((await storeErrors(answer, [prefix, bucket])).prefixes)
     },
     async *listObjects({ bucket, prefix, signal }) {
       const options = { doing: `listing ${bucket}/${prefix}`, signal, long: true }
-      yield* inOrder(
-        (await storeErrors(caller.unary(method.listObjects, { plugin, bucket, prefix }, options))).keys,
-      )
+      const answer = caller.unary(method.listObjects, { plugin, bucket, prefix }, options)
+      yield* inOrder((await storeErrors(answer, [prefix, bucket])).keys)
     },
     async deleteObject({ bucket, key, signal }) {
       const options = { doing: `deleting ${bucket}/${key}`, signal, long: true }
-      await storeErrors(caller.unary(method.deleteObject, { plugin, bucket, key }, options))
+      await storeErrors(caller.unary(method.deleteObject, { plugin, bucket, key }, options), [key, bucket])
     },
     async createSignedUrl({ bucket, key, ttlSeconds, signal }) {
       const options = { doing: `signing a URL for ${bucket}/${key}`, signal, long: true }
       const ttl = BigInt(Math.ceil(ttlSeconds)) * NANOSECONDS
-      return (await storeErrors(caller.unary(method.createSignedURL, { plugin, bucket, key, ttl }, options)))
-        .url
+      const answer = caller.unary(method.createSignedURL, { plugin, bucket, key, ttl }, options)
+      return (await storeErrors(answer, [key, bucket])).url
     },
     async [Symbol.asyncDispose]() {},
   }
@@ -90,13 +92,13 @@ async function* chunks(body: ObjectBody, signal: AbortSignal): AsyncGenerator<Ui
 /** Waits for the first bytes or the end: only then is it known whether the object exists. */
 async function openObject(
   stream: ClientReadableStream<Bytes>,
-  { caller, options }: { caller: PluginCaller; options: CallOptions },
+  { caller, options, names }: { caller: PluginCaller; options: CallOptions; names: readonly string[] },
 ): Promise<Readable> {
   const { signal } = options
   const abort = () => stream.cancel()
   signal?.addEventListener('abort', abort, { once: true })
   const parts = stream[Symbol.asyncIterator]()
-  const failure = (error: unknown) => storeError(caller.failure(error, options))
+  const failure = (error: unknown) => storeError(caller.failure(error, options), names)
   const next = () =>
     parts.next().catch((error: unknown) => {
       throw failure(error)
@@ -116,11 +118,12 @@ async function openObject(
   return Readable.from(bytes(), { objectMode: false, highWaterMark: CHUNK_BYTES * 4 })
 }
 
-async function storeErrors<Answer>(answer: Promise<Answer>): Promise<Answer> {
+/** `names` are those that the plugin was given, and may repeat. */
+async function storeErrors<Answer>(answer: Promise<Answer>, names: readonly string[]): Promise<Answer> {
   try {
     return await answer
   } catch (error) {
-    throw storeError(error)
+    throw storeError(error, names)
   }
 }
 
@@ -142,14 +145,24 @@ const codes: Partial<Record<PluginErrorCode, ObjectStoreErrorCode>> = {
   CANCELLED: 'ABORTED',
 }
 
-function storeError(error: unknown): unknown {
+function storeError(error: unknown, names: readonly string[]): unknown {
   if (!isPluginError(error)) return error
-  return new ObjectStoreError(codeOf(error), { reason: error.message, cause: error })
+  return new ObjectStoreError(codeOf(error, names), { reason: error.message, cause: error })
 }
 
-function codeOf(error: PluginError): ObjectStoreErrorCode {
-  if (error.code === 'FAILED') return told.find(([words]) => words.test(error.message))?.[1] ?? 'UNKNOWN'
-  return codes[error.code] ?? 'UNKNOWN'
+function codeOf(error: PluginError, names: readonly string[]): ObjectStoreErrorCode {
+  if (error.code !== 'FAILED') return codes[error.code] ?? 'UNKNOWN'
+  const words = ownWords(error, names)
+  return told.find(([pattern]) => pattern.test(words))?.[1] ?? 'UNKNOWN'
+}
+
+/** What the plugin itself said: of a schedule called `certificates` every key would tell of trouble with TLS. */
+function ownWords({ cause, message }: PluginError, names: readonly string[]): string {
+  const said = isServiceError(cause) ? sentText(cause) : message
+  return names.reduce((text, name) => {
+    const whole = new RegExp(`(?<!\\w)${RegExp.escape(name)}(?!\\w)`, 'g')
+    return name === '' ? text : text.replace(whole, '')
+  }, said)
 }
 
 function inOrder(keys: string[]): string[] {

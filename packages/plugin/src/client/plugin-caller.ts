@@ -160,7 +160,8 @@ export type Write<Message> = (
 type Callback<Answer> = (error: ServiceError | null, answer?: Answer) => void
 type StartCall<Answer> = (callback: Callback<Answer>, fail: (error: unknown) => void) => { cancel(): void }
 
-function isServiceError(error: unknown): error is ServiceError {
+/** Whether this is what gRPC reports of a call that failed. */
+export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 

@@ -11,8 +11,7 @@ import { parseStatusDetails, type StatusDetails, statusDetailsTrailer } from './
  */
 export function statusToError(failure: ServiceError, about: string): PluginError | ObjectStoreError {
   const details = detailsOf(failure)
-  // Node drops header values that begin or end with blanks, and Go does not escape them; the details hold the message whole.
-  const text = details?.message || failure.details
+  const text = sentText(failure)
   const { domain, reason: sent = '' } = details?.info ?? {}
   if (domain === errorDomains.objectStore && sent in objectStoreErrorCodes) {
     return sentObjectStoreError(sent as ObjectStoreErrorCode, text, details)
@@ -25,6 +24,12 @@ export function statusToError(failure: ServiceError, about: string): PluginError
     cause: failure,
     frames: details?.frames ?? [],
   })
+}
+
+/** What the plugin said, or gRPC in its place, without any word of ours. */
+export function sentText(failure: ServiceError): string {
+  // Node drops header values that begin or end with blanks, and Go does not escape them; the details hold the message whole.
+  return detailsOf(failure)?.message || failure.details
 }
 
 const hints: Partial<Record<PluginErrorCode, string>> = {
