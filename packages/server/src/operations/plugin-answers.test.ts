@@ -76,6 +76,25 @@ function failing(error: unknown): Some {
   }
 }
 
+/** An action that never answers its first call, and all others at once; `cut` lets the patience with the first end. */
+function oneAtATime(method: 'progress' | 'cancel', answer: OperationProgress | undefined) {
+  const patience = Promise.withResolvers<void>()
+  let [waits, calls] = [0, 0]
+  const clock: Clock = {
+    now: () => 0,
+    sleep: () => {
+      waits += 1
+      return waits === 1 ? patience.promise : new Promise(() => undefined)
+    },
+  }
+  const respond = () => {
+    calls += 1
+    return calls === 1 ? new Promise<never>(() => undefined) : Promise.resolve(answer)
+  }
+  const action = { [method]: respond } as Partial<BackupItemAction>
+  return { ...portsWith({ action, clock }), cut: patience.resolve }
+}
+
 async function typeOf(answer: Promise<Answer>): Promise<string> {
   const { type, ...rest } = await answer
   return 'reason' in rest ? `${type}: ${rest.reason}` : type
@@ -118,6 +137,15 @@ describe('asking the action of an operation', () => {
       [await typeOf(ask()), await typeOf(ask()), asked],
       ['unreachable: no answer within 60 s', 'unreachable: no answer within 60 s', 1],
     )
+  })
+
+  it('goes on to ask one that answered others while one question was waited for in vain', async () => {
+    const { ask, cut } = oneAtATime('progress', going)
+    const [slow, quick] = [ask(), ask()]
+    assert.equal(await typeOf(quick), 'progress')
+    cut()
+    assert.match(await typeOf(slow), /^unreachable: there was no answer/)
+    assert.equal(await typeOf(ask()), 'progress')
   })
 
   it('asks the snapshotter about a snapshot', async () => {
@@ -174,6 +202,15 @@ describe('telling the action of an operation to stop', () => {
       ]),
       [['x.io/slow', 10_000]],
     )
+  })
+
+  it('goes on with one that answered others while one call was waited for in vain', async () => {
+    const { cancel, cut } = oneAtATime('cancel', undefined)
+    const [slow, quick] = [cancel(), cancel()]
+    assert.equal(await quick, 'told')
+    cut()
+    assert.equal(await slow, 'unreachable')
+    assert.equal(await cancel(), 'told')
   })
 
   it('tries one that did not say how far it is', async () => {

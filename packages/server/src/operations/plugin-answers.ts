@@ -121,29 +121,32 @@ function portsOf<Operation extends ItemOperation>(
 ): OperationPorts<Operation> {
   // Thousands of operations of one that says nothing would otherwise take a minute each. One that does not say how far it is may
   // still listen when it is told to stop.
-  const silent = new Map<string, Answer>()
+  const [asked, told] = [new SilentActions(), new SilentActions()]
   const untold = new UntoldActions(log)
   return {
     async ask(operation, signal) {
-      const known = silent.get(whom(operation))
-      if (known !== undefined) return known
+      const action = whom(operation)
+      if (asked.has(action)) return answerOf(asked.errorOf(action))
       try {
-        const progress = await within(clock, signal, async abort =>
-          (await find(operation, abort)).progress(abort),
+        const progress = await asked.listening(action, () =>
+          within(clock, signal, async abort => (await find(operation, abort)).progress(abort)),
         )
         return { type: 'progress', progress }
       } catch (error) {
         signal.throwIfAborted()
-        const answer = answerOf(error)
-        if (saidNothing(error)) silent.set(whom(operation), answer)
-        return answer
+        return answerOf(error)
       }
     },
     async cancel(operation, signal) {
       const action = whom(operation)
-      if (untold.passesOver(action)) return 'unreachable'
+      if (told.has(action)) {
+        untold.add(action, told.errorOf(action))
+        return 'unreachable'
+      }
       try {
-        await within(clock, signal, async abort => (await find(operation, abort)).cancel(abort))
+        await told.listening(action, () =>
+          within(clock, signal, async abort => (await find(operation, abort)).cancel(abort)),
+        )
         return 'told'
       } catch (error) {
         signal.throwIfAborted()
@@ -162,28 +165,55 @@ function portsOf<Operation extends ItemOperation>(
   }
 }
 
+/**
+ * The actions that were waited for in vain while they answered nobody. One that takes one call after the other is only slow: it may
+ * answer some of those that were made at once too late.
+ */
+class SilentActions {
+  readonly #errors = new Map<string, unknown>()
+  /** How many calls of an action have ended in anything but silence. */
+  readonly #heard = new Map<string, number>()
+
+  has(action: string): boolean {
+    return this.#errors.has(action)
+  }
+
+  /** What came of waiting for it. */
+  errorOf(action: string): unknown {
+    return this.#errors.get(action)
+  }
+
+  /** Calls an action, and notes whether anything is heard from it. Throws what the call throws. */
+  async listening<T>(action: string, call: () => Promise<T>): Promise<T> {
+    const before = this.#count(action)
+    try {
+      const answer = await call()
+      this.#heard.set(action, this.#count(action) + 1)
+      return answer
+    } catch (error) {
+      if (!saidNothing(error)) this.#heard.set(action, this.#count(action) + 1)
+      else if (this.#count(action) === before) this.#errors.set(action, error)
+      throw error
+    }
+  }
+
+  #count(action: string): number {
+    return this.#heard.get(action) ?? 0
+  }
+}
+
 /** The actions that could not be told to stop operations. */
 class UntoldActions {
   readonly #log: Logger
-  /** Those that were waited for in vain, and what came of it. */
-  readonly #silent = new Map<string, unknown>()
   readonly #counts = new Map<string, { operations: number; error: unknown }>()
 
   constructor(log: Logger) {
     this.#log = log
   }
 
-  /** Whether the action is not to be told of one more operation, which then counts. */
-  passesOver(action: string): boolean {
-    if (!this.#silent.has(action)) return false
-    this.add(action, this.#silent.get(action))
-    return true
-  }
-
   add(action: string, error: unknown): void {
     const { operations } = this.#counts.get(action) ?? { operations: 0 }
     this.#counts.set(action, { operations: operations + 1, error })
-    if (saidNothing(error)) this.#silent.set(action, error)
   }
 
   report(): void {
