@@ -99,15 +99,24 @@ describe('uninstall, of a namespace with the password of repositories', () => {
     assert.ok(isGone)
   })
 
-  it('keeps it in a namespace that stays because of a claim', async () => {
+  it('keeps it in a namespace that stays because of a claim, and says how it is saved before that is removed', async () => {
     const { metadata, data } = password('mine')
     const labelled = { metadata: { ...ours.metadata, ...metadata }, data }
     const held = own().set(secret, labelled).set(`${namespace}/secrets`, listOf(labelled))
     held.set(claims, listOf(named('disk')))
     const { said, warned, isGone } = await uninstalled(held, { flags: { force: true } })
-    assert.doesNotMatch(said + warned, /password|velero-repo-credentials/)
+    assert.doesNotMatch(warned, /password|velero-repo-credentials/)
+    assert.match(said, savePassword)
+    assert.ok(said.search(savePassword) < said.indexOf('kubectl delete namespace n'))
     assert.ok(held.has(secret))
     assert.equal(isGone, false)
+  })
+
+  it('says nothing of one that everybody knows in a namespace that stays', async () => {
+    const held = own().set(secret, password('static-passw0rd'))
+    const { said } = await uninstalled(held.set(claims, listOf(named('disk'))), { flags: { force: true } })
+    assert.match(said, /^Namespace n stays, .*\nRemove the namespace: kubectl delete namespace n$/m)
+    assert.doesNotMatch(said, /password/)
   })
 })
 

@@ -16,7 +16,7 @@ import {
 import { StartingPodKind } from './pod-trouble.ts'
 import { removeDefinitions } from './remove-definitions.ts'
 import { emptyNamespace, removeNamespace } from './remove-namespace.ts'
-import { holdsOwnPassword, SecretKind } from './repository-password.ts'
+import { holdsOwnPassword, passwordWarning, SecretKind } from './repository-password.ts'
 import { stopWorkloads } from './stop-workloads.ts'
 import { DefinitionKind } from './stored-definition.ts'
 
@@ -93,7 +93,9 @@ export async function* uninstallFrom(
   yield* removeNamed(ClusterRoleKind, roles, ports)
   yield* removeDefinitions(ports)
   if (claims.length > 0) {
-    yield `Namespace ${namespace} stays, because it holds ${claims.join(', ')}, which may hold backups. Remove it: kubectl delete namespace ${namespace}`
+    yield `Namespace ${namespace} stays, because it holds ${claims.join(', ')}, which may hold backups.`
+    if (await holdsOwnPassword(namespace, ports)) yield passwordWarning(namespace)
+    yield `Remove the namespace: kubectl delete namespace ${namespace}`
   }
   yield 'Lateen is uninstalled. What is in buckets is still there.'
 }
