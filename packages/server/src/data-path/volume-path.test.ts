@@ -23,12 +23,20 @@ async function podsFolderWith(t: TestContext, ...mounts: string[]): Promise<stri
   return folder
 }
 
-function pathOf(volume: PodVolume, podsFolder: string): Promise<string> {
+// Volumes without a claim need no API server.
+function pathOf(volume: PodVolume, podsFolder: string, client = {} as KubeClient): Promise<string> {
   const metadata = { name: 'web', namespace: 'shop', uid }
   const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { volumes: [volume] } }
-  // Volumes without a claim need no API server.
-  return volumePath(pod, volume.name, { client: {} as KubeClient, podsFolder, signal })
+  return volumePath(pod, volume.name, { client, podsFolder, signal })
 }
+
+/** With one claim, which is bound to `pv`. */
+function clusterWith(pv: { csi?: object; awsElasticBlockStore?: object; volumeMode?: string }): KubeClient {
+  const get = async (name: string) => ({ spec: name === 'pv' ? pv : { volumeName: 'pv' } })
+  return { resource: () => ({ get }) } as unknown as KubeClient
+}
+
+const claimed: PodVolume = { name: 'data', persistentVolumeClaim: { claimName: 'data' } }
 
 describe('The folder of a volume', () => {
   it('is found without a look into a mount, which may hang', async t => {
@@ -40,6 +48,24 @@ describe('The folder of a volume', () => {
     const mounts = ['kubernetes.io~csi/disk/mount', 'kubernetes.io~nfs/disk']
     const folder = await podsFolderWith(t, ...mounts)
     assert.equal(await pathOf({ name: 'disk', csi: {} }, folder), `${uid}/volumes/${mounts[0]}`)
+  })
+
+  it('is the mount where a CSI driver stands in for one that was part of Kubernetes', async t => {
+    const client = clusterWith({ awsElasticBlockStore: { volumeID: 'vol-1' } })
+    const migrated = await podsFolderWith(t, 'kubernetes.io~csi/pv/mount')
+    assert.equal(await pathOf(claimed, migrated, client), `${uid}/volumes/kubernetes.io~csi/pv/mount`)
+    const inTree = await podsFolderWith(t, 'kubernetes.io~aws-ebs/pv')
+    assert.equal(await pathOf(claimed, inTree, client), `${uid}/volumes/kubernetes.io~aws-ebs/pv`)
+    const unmounted = await podsFolderWith(t, 'kubernetes.io~csi/pv/vol_data.json')
+    await assert.rejects(pathOf(claimed, unmounted, client), /no folder on this node/)
+  })
+
+  it('is not there for a block volume, whoever provides it', async t => {
+    const folder = await podsFolderWith(t, 'kubernetes.io~csi/pv/mount')
+    for (const source of [{ csi: {} }, { awsElasticBlockStore: {} }]) {
+      const client = clusterWith({ ...source, volumeMode: 'Block' })
+      await assert.rejects(pathOf(claimed, folder, client), { code: 'VOLUME_UNSUPPORTED' })
+    }
   })
 
   it('is not told where there is none, or more than one', async t => {

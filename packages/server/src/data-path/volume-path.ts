@@ -16,7 +16,10 @@ const ClaimKind = builtInKind<Claim>('PersistentVolumeClaim')
 
 const VolumeKind = builtInKind<Volume>('PersistentVolume')
 
-/** Where the kubelet has volumes of CSI drivers: each in a folder of its own, which has the mount in it. */
+/**
+ * Where the kubelet has volumes of CSI drivers: each in a folder of its own, which has the mount in it. Volumes of drivers that were once part of Kubernetes
+ * are there too, and their PersistentVolumes say nothing of CSI.
+ */
 const csiFolder = 'kubernetes.io~csi'
 
 export interface VolumePathPorts {
@@ -48,24 +51,30 @@ export async function volumePath(pod: Pod, volumeName: string, ports: VolumePath
   }
   const folder = await volumeFolder(pod, volume, { ...ports, about })
   const volumes = path.join(uid, 'volumes')
-  const found = await kindsWith(path.join(ports.podsFolder, volumes), folder)
+  const found = await foldersOf(path.join(ports.podsFolder, volumes), folder)
   const [only] = found
-  if (only !== undefined && found.length === 1) return path.join(volumes, only, ...folder)
+  if (only !== undefined && found.length === 1) return path.join(volumes, only)
   throw new DataPathError('VOLUME_NOT_FOUND', {
     reason: `${about} has ${found.length === 0 ? 'no folder' : 'several folders'} on this node`,
-    hint: `It was looked for as ${volumes}/*/${folder.join('/')} below the kubelet's folder of pods; check --kubelet-root-dir of the installation`,
+    hint: `It was looked for as ${volumes}/${folder.byCsi ? csiFolder : '*'}/${folder.name} below the kubelet's folder of pods; check --kubelet-root-dir of the installation`,
   })
 }
 
 /** What the kubelet calls the folder of a volume, below that of the volume's kind. */
+interface VolumeFolder {
+  name: string
+  /** It is known to be a CSI driver's. */
+  byCsi: boolean
+}
+
 async function volumeFolder(
   pod: Pod,
   volume: PodVolume,
   { client, signal, about }: VolumePathPorts & { about: string },
-): Promise<[string, ...string[]]> {
+): Promise<VolumeFolder> {
   if (volume.hostPath !== undefined) throw onHostPath(about)
   if (volume.persistentVolumeClaim === undefined) {
-    return volume.csi === undefined ? [volume.name] : [volume.name, 'mount']
+    return { name: volume.name, byCsi: volume.csi !== undefined }
   }
   const { claimName } = volume.persistentVolumeClaim
   const claim = await client.resource(ClaimKind, pod.metadata.namespace).get(claimName, { signal })
@@ -84,7 +93,7 @@ async function volumeFolder(
     })
   }
   if (spec?.hostPath !== undefined) throw onHostPath(about)
-  return spec?.csi === undefined ? [volumeName] : [volumeName, 'mount']
+  return { name: volumeName, byCsi: spec?.csi !== undefined }
 }
 
 function onHostPath(about: string): DataPathError {
@@ -94,18 +103,16 @@ function onHostPath(about: string): DataPathError {
   })
 }
 
-/** The kinds of volumes that have this one. Only the kubelet's own folders are read: what is mounted may be of any size, or never answer. */
-async function kindsWith(
-  volumes: string,
-  [name = '', mount]: readonly [string, ...string[]],
-): Promise<string[]> {
+/** Where the volume is below the folders of kinds. Only the kubelet's own folders are read: what is mounted may be of any size, or never answer. */
+async function foldersOf(volumes: string, { name, byCsi }: VolumeFolder): Promise<string[]> {
   const found = []
-  for (const kind of await namesIn(volumes)) {
+  for (const kind of byCsi ? [csiFolder] : await namesIn(volumes)) {
+    if (!(await namesIn(path.join(volumes, kind))).includes(name)) continue
     // Of other kinds the folder of that name is the mount itself.
-    if (mount !== undefined && kind !== csiFolder) continue
-    const ofKind = path.join(volumes, kind)
-    if (!(await namesIn(ofKind)).includes(name)) continue
-    if (mount === undefined || (await namesIn(path.join(ofKind, name))).includes(mount)) found.push(kind)
+    if (kind !== csiFolder) found.push(path.join(kind, name))
+    else if ((await namesIn(path.join(volumes, kind, name))).includes('mount')) {
+      found.push(path.join(kind, name, 'mount'))
+    }
   }
   return found
 }
