@@ -1,4 +1,4 @@
-import { closeSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, readSync } from 'node:fs'
 import { openSource } from '../../threads/read-source.ts'
 import {
   applyIgnoreRules,
@@ -7,10 +7,10 @@ import {
   ignoreSubject,
   parseIgnoreFile,
 } from '../ignore-rules.ts'
-import { nameFromBytes } from '../name.ts'
 import type { FilesPolicy } from '../policy.ts'
 import type { PolicyTree } from '../policy-tree.ts'
-import { reached, reading, type SourceEntry, statEntry } from './source-entry.ts'
+import { readIgnoreFile } from './ignore-file.ts'
+import { reached, type SourceEntry, statEntry } from './source-entry.ts'
 import type { SourceFolder } from './source-folder.ts'
 
 /** Which entries of a folder are left out, and what its subfolders inherit. */
@@ -50,7 +50,9 @@ export function enterDirectory(parent: IgnoreContext, directory: EnteredDirector
   const present = dotFiles.filter(name => names.includes(name))
   if (present.length === 0 && !files) return parent
   const rules = (files?.ignore ?? []).map(rule => compileIgnoreRule(rule, relativePath))
-  for (const name of present) rules.push(...readIgnoreFile(directory, name))
+  for (const name of present) {
+    rules.push(...parseIgnoreFile(readIgnoreFile(directory.source, name) ?? '', relativePath))
+  }
   return { parent, rules, dotFiles, ...limitsOf(parent, files) }
 }
 
@@ -87,16 +89,6 @@ export function isCacheDirectory(directory: EnteredDirectory): boolean {
 function limitsOf(parent: IgnoreContext, files: FilesPolicy | undefined) {
   if (!files) return { maxFileSize: parent.maxFileSize, oneFileSystem: parent.oneFileSystem }
   return { maxFileSize: files.maxFileSize || parent.maxFileSize, oneFileSystem: files.oneFileSystem ?? false }
-}
-
-// A symlink to a rules file is followed, a folder of that name holds no rules.
-function readIgnoreFile(directory: EnteredDirectory, name: string): IgnoreRule[] {
-  const entry = statEntry(directory.source, name)
-  if (entry?.kind !== 'file' && entry?.kind !== 'symlink') return []
-  return parseIgnoreFile(
-    reading(entry.path, () => nameFromBytes(readFileSync(reached(entry)))),
-    directory.relativePath,
-  )
 }
 
 function hasRules(context: IgnoreContext): boolean {

@@ -1,4 +1,15 @@
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { sep } from 'node:path'
 import { childFilePath, type FilePath } from './file-path.ts'
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY
@@ -16,7 +27,9 @@ export class OpenFolders {
 
   /** Opens where a walk begins; symlinks in this path are followed. Throws system errors. */
   openRoot(path: FilePath): SourceFolder {
-    return new SourceFolder(this.#open, { path, descriptor: openAddressable(path) })
+    const descriptor = openAddressable(path)
+    const realRoot = realPath(descriptor ?? path)
+    return new SourceFolder(this.#open, { path, realRoot, descriptor })
   }
 
   /** Closes what is still open, for when nothing reads in these folders any more. */
@@ -27,6 +40,8 @@ export class OpenFolders {
 
 interface FolderPlace {
   path: FilePath
+  /** Of the folder where the walk began, a character for each byte. */
+  realRoot: string
   /** Undefined where children are addressed by the folder's path. */
   descriptor: number | undefined
   above?: SourceFolder
@@ -44,6 +59,7 @@ export class SourceFolder {
   /** For messages. */
   readonly path: FilePath
   readonly #open: Set<SourceFolder>
+  readonly #realRoot: string
   readonly #above: SourceFolder | undefined
   readonly #level: number
   readonly #byPath: boolean
@@ -54,8 +70,9 @@ export class SourceFolder {
   #identity: BigIntStats | undefined
   #whyClosed = 'it is used after it was closed'
 
-  constructor(open: Set<SourceFolder>, { path, descriptor, above }: FolderPlace) {
+  constructor(open: Set<SourceFolder>, { path, realRoot, descriptor, above }: FolderPlace) {
     this.path = path
+    this.#realRoot = realRoot
     this.#open = open
     this.#above = above
     this.#level = above === undefined ? 0 : above.#level + 1
@@ -77,7 +94,13 @@ export class SourceFolder {
   openChild(name: string): SourceFolder {
     const path = childFilePath(this.path, name)
     const descriptor = this.#byPath ? undefined : openSync(this.at(name), folderFlags | constants.O_NOFOLLOW)
-    return new SourceFolder(this.#open, { path, descriptor, above: this })
+    return new SourceFolder(this.#open, { path, realRoot: this.#realRoot, descriptor, above: this })
+  }
+
+  /** Whether the open file that the symlink `name` led to is below the folder where the walk began. Throws system errors. */
+  leadsInside(name: string, descriptor: number): boolean {
+    const real = realPath(this.#byPath ? this.at(name) : descriptor)
+    return real.startsWith(this.#realRoot.endsWith(sep) ? this.#realRoot : this.#realRoot + sep)
   }
 
   hold(): void {
@@ -141,6 +164,13 @@ export class SourceFolder {
       this.#whyClosed = 'it was moved while it was read'
     }
   }
+}
+
+/** Of what is open or of what the path leads to, without symlinks in it, a character for each byte. */
+function realPath(of: number | FilePath): string {
+  return typeof of === 'number'
+    ? readlinkSync(descriptorPath(of), 'latin1')
+    : realpathSync.native(of, 'latin1')
 }
 
 function descriptorPath(descriptor: number): string {
