@@ -123,9 +123,12 @@ describe('restoring a tree', () => {
       return storeDirectory(store, '', { entries: [sub], ...me })
     })
     const { contents } = repository
-    await restore(await findEntry(contents, root, { path: 'sub' }))
+    await restore(await findEntry(contents, root, { path: 'sub' }), { sync: true })
     assert.deepEqual(readdirSync(target).sort(), ['f', 'l'])
-    await restore(await findEntry(contents, root, { path: '/sub/f' }), { target: path.join(base, 'new/one') })
+    await restore(await findEntry(contents, root, { path: '/sub/f' }), {
+      target: path.join(base, 'new/one'),
+      sync: true,
+    })
     assert.equal(readFileSync(path.join(base, 'new/one'), 'utf8'), 'x')
     await restore(await findEntry(contents, root, { path: 'sub/l' }), { target: path.join(base, 'alias') })
     assert.equal(readlinkSync(path.join(base, 'alias')), '/etc')

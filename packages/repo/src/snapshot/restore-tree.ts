@@ -1,4 +1,4 @@
-import { fchmodSync, fstatSync, lstatSync, mkdirSync } from 'node:fs'
+import { fchmodSync, fstatSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { ContentStore } from '../content/content-store.ts'
 import { RepoError, throwIfCancelled } from '../errors/repo-error.ts'
@@ -22,7 +22,7 @@ import {
 import { type RestoreProgress, RestoreReport, type RestoreResult } from './restore-report.ts'
 import { RestoreWriter } from './restore-writer.ts'
 import { type RestoredFolder, RestoredFolders } from './restored-folders.ts'
-import { syncFilesystem } from './sync-filesystem.ts'
+import { SyncedFolder } from './synced-folder.ts'
 import { TaskPool } from './task-pool.ts'
 import { type WalkedEntry, walkSnapshot } from './walk-snapshot.ts'
 
@@ -46,7 +46,7 @@ export interface RestoreTreeOptions extends Partial<AttributeOptions> {
   parallel?: number
   /** Threads that make small files; unless told, 2 for a tree of many files and none for others. */
   threads?: number
-  /** Waits at the end until the target's device has everything. Throws TARGET_FAILED when it does not take it. */
+  /** Waits until the target's device has everything. Throws TARGET_FAILED when it does not take it. */
   sync?: boolean
   /** Stops at the first entry that fails, by throwing its error. */
   failFast?: boolean
@@ -62,6 +62,9 @@ const weightLimit = 64 << 20
 const smallWeightLimit = 16 << 20
 const worthThreads = 500
 
+// Until it gets the entry's.
+const newFolderMode = 0o700
+
 /**
  * Restores a tree, a subtree or a single file. Nothing is written outside the target, whatever the snapshot holds. An
  * entry that cannot be restored is listed in the result and does not keep others from being restored. Throws CANCELLED,
@@ -70,9 +73,10 @@ const worthThreads = 500
 export async function restoreTree(options: RestoreTreeOptions): Promise<RestoreResult> {
   const context = restoreContext(options)
   throwIfCancelled(options.signal)
+  using synced = options.sync ? await openSynced(options) : undefined
   if (options.entry.type === 'd') await restoreFolderTree(options, context)
   else await restoreSingleEntry(options, context)
-  if (options.sync) await syncTarget(options.target)
+  await synced?.sync()
   return context.report.result()
 }
 
@@ -173,7 +177,7 @@ function openTarget(
   { entry, path: place }: WalkedEntry,
 ): Omit<RestoredFolder, 'names'> {
   try {
-    mkdirSync(options.target, { recursive: true, mode: 0o700 })
+    mkdirSync(options.target, { recursive: true, mode: newFolderMode })
     const folder = ContainedFolder.openTrusted(options.target)
     const existed = folder.names().length > 0
     if (options.overwrite?.folders === false && existed) {
@@ -286,13 +290,12 @@ function letOwnerWrite({ fd }: ContainedFolder): void {
   if ((mode & 0o700) !== 0o700) fchmodSync(fd, mode | 0o700)
 }
 
-async function syncTarget(target: string): Promise<void> {
+async function openSynced({ entry, target }: RestoreTreeOptions): Promise<SyncedFolder> {
   try {
-    const folder = lstatSync(target, { throwIfNoEntry: false })?.isDirectory()
-      ? target
-      : path.dirname(path.resolve(target))
-    using opened = ContainedFolder.openTrusted(folder)
-    await syncFilesystem(opened.fd)
+    const isFolder = entry.type === 'd'
+    const folder = isFolder ? target : path.dirname(path.resolve(target))
+    mkdirSync(folder, { recursive: true, ...(isFolder && { mode: newFolderMode }) })
+    return await SyncedFolder.open(folder)
   } catch (cause) {
     throw targetFailed(target, cause)
   }
