@@ -5,11 +5,13 @@ import {
   done,
   type Informer,
   type KubeClient,
+  type KubeObject,
   keyOf,
   noneIfUnseen,
   type Outcome,
   periodically,
   type ReconcileContext,
+  type ResourceType,
   watching,
 } from '@lateen/kube'
 import { archivedSnapshots } from '../backup/finalize/archived-snapshots.ts'
@@ -19,9 +21,16 @@ import { type LocationPorts, openLocation } from '../backup-store/open-location.
 import { isGroupOf } from '../csi/backup-groups.ts'
 import { areGroupsServed, isCsiServed } from '../csi/csi-served.ts'
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
-import { VolumeGroupSnapshotKind } from '../csi/group-snapshot-kinds.ts'
+import { groupHandlesAnnotation } from '../csi/group-members.ts'
+import { VolumeGroupSnapshotContentKind, VolumeGroupSnapshotKind } from '../csi/group-snapshot-kinds.ts'
+import { isGoing } from '../csi/is-going.ts'
 import { orphanContents, removeOrphan } from '../csi/orphan-contents.ts'
-import { type VolumeSnapshotContent, VolumeSnapshotKind } from '../csi/snapshot-kinds.ts'
+import {
+  type VolumeSnapshotContent,
+  VolumeSnapshotContentKind,
+  VolumeSnapshotKind,
+} from '../csi/snapshot-kinds.ts'
+import { isAnother } from '../deletion/another-backup.ts'
 import type { StuckGauge } from '../metrics/stuck-gauge.ts'
 import {
   hasEnded,
@@ -101,31 +110,44 @@ export function leftSnapshotsController(options: LeftSnapshotsOptions): Controll
 
 type Scope = LeftSnapshotsOptions & ReconcileContext
 
-/** Without those that are going already. */
-async function findLeft({ client, backups, busy, signal }: Scope): Promise<LeftSnapshot[]> {
+async function findLeft(scope: Scope): Promise<LeftSnapshot[]> {
+  const { client, backups, busy, signal } = scope
   if (!(await isCsiServed(client.discovery, signal))) return []
-  const snapshots = await client
-    .resource(VolumeSnapshotKind)
-    .list({ labelSelector: labelNames.backupUid, signal })
-    .toArray()
-    .catch(noneIfUnseen)
-  const present = snapshots.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const present = await labelled(VolumeSnapshotKind, scope)
   return leftSnapshots(present, backups.list()).filter(({ backup }) => !busy.has(keyOf(backup)))
 }
 
-/** The backups that left groups: one that the driver never completed has no snapshots to be found by. */
-async function backupsWithGroups({ client, backups, busy, signal }: Scope): Promise<Backup[]> {
+/**
+ * The backups that left groups: one that the driver never completed has no snapshots to be found by, and of one that is half removed there
+ * may be contents alone.
+ */
+async function backupsWithGroups(scope: Scope): Promise<Backup[]> {
+  const { client, backups, busy, signal } = scope
   if (!(await areGroupsServed(client.discovery, signal))) return []
-  const groups = await client
-    .resource(VolumeGroupSnapshotKind)
-    .list({ labelSelector: labelNames.backupUid, signal })
-    .toArray()
-    .catch(noneIfUnseen)
-  const present = groups.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const groups = await labelled(VolumeGroupSnapshotKind, scope)
+  const contents = await labelled(VolumeSnapshotContentKind, scope)
+  const remains = [
+    ...(await labelled(VolumeGroupSnapshotContentKind, scope)),
+    ...contents.filter(({ metadata }) => metadata.annotations?.[groupHandlesAnnotation]),
+  ]
+  const uids = new Set(remains.map(({ metadata }) => metadata.labels?.[labelNames.backupUid]))
   return backups
     .list()
     .filter(backup => hasEnded(backup) && !busy.has(keyOf(backup)))
-    .filter(({ metadata }) => present.some(group => isGroupOf(group, metadata.uid ?? '')))
+    .filter(({ metadata: { uid = '' } }) => uids.has(uid) || groups.some(group => isGroupOf(group, uid)))
+}
+
+/** What has the label of backups, without what is going already. */
+async function labelled<T extends KubeObject>(
+  kind: ResourceType<T>,
+  { client, signal }: Scope,
+): Promise<T[]> {
+  const found = await client
+    .resource(kind)
+    .list({ labelSelector: labelNames.backupUid, signal })
+    .toArray()
+    .catch(noneIfUnseen)
+  return found.filter(each => !isGoing(each))
 }
 
 async function removeLeft(backup: Backup, scope: Scope): Promise<void> {
@@ -139,7 +161,10 @@ async function removeLeft(backup: Backup, scope: Scope): Promise<void> {
   }
 }
 
-/** Does nothing where the location of the backup is not there. */
+/**
+ * Does nothing where the location of the backup is not there. Throws CsiError ARCHIVE_UNKNOWN where the bucket does not have this very backup, as after
+ * its location was pointed to another one: what a backup of the same name has there says nothing.
+ */
 async function withStore(
   backup: Backup,
   scope: Scope,
@@ -149,7 +174,10 @@ async function withStore(
   const location = await storageLocationOf(backup, scope)
   if (location === undefined) return
   await using opened = await openLocation(location, ports, signal)
-  await use(createBackupStore({ location: opened, clock, random }))
+  const store = createBackupStore({ location: opened, clock, random })
+  const stored = await store.getMetadata(backup.metadata.name ?? '', signal)
+  if (stored === undefined || isAnother(backup, stored)) throw archiveUnknown()
+  await use(store)
 }
 
 /** Contents that a class retains stay when somebody deletes their snapshots. */

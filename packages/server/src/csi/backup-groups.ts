@@ -8,6 +8,7 @@ import {
   VolumeGroupSnapshotContentKind,
   VolumeGroupSnapshotKind,
 } from './group-snapshot-kinds.ts'
+import { isGoing } from './is-going.ts'
 import { deleteContent, deleteSnapshot, setPolicy, setPolicyOf } from './release-snapshot.ts'
 import {
   type DeletionPolicy,
@@ -27,6 +28,29 @@ export interface BackupGroup {
 /** Whether a snapshot was taken with a group. */
 export function isMemberOf({ metadata }: VolumeSnapshot, { snapshots }: BackupGroup): boolean {
   return snapshots.some(each => each.metadata.uid === metadata.uid)
+}
+
+/** Where the snapshots of a group are, or were, as far as objects tell. */
+export function membersOf({ snapshots, contents }: BackupGroup): { namespace: string; name: string }[] {
+  const named = [
+    ...snapshots.map(({ metadata }) => metadata),
+    ...contents.map(({ spec }) => spec.volumeSnapshotRef),
+  ]
+  const members = named.map(({ namespace = '', name = '' }) => ({ namespace, name }))
+  return [...new Map(members.map(each => [`${each.namespace}/${each.name}`, each])).values()]
+}
+
+/**
+ * Whether somebody who removed a group had the storage keep it, and died when some of its snapshots were not known any more. That one of them was
+ * needed can be told by the policy alone then.
+ */
+export function isHalfKept(found: BackupGroup): boolean {
+  const { group, content } = found
+  const { volumeGroupSnapshotHandle, volumeSnapshotInfoList = [] } = content?.status ?? {}
+  if (content?.spec.deletionPolicy !== 'Retain' || !volumeGroupSnapshotHandle) return false
+  if (group !== undefined && !isGoing(group)) return false
+  const known = membersOf(found).length
+  return known === 0 || known < volumeSnapshotInfoList.length
 }
 
 /** Whether a group snapshot was taken by the backup with that uid. The label alone does not tell, because people copy objects with their labels. */
@@ -115,8 +139,8 @@ export async function removeGroup(found: BackupGroup, kept: boolean, ports: Grou
   for (const each of contents) await deleteContent(each, ports)
 }
 
-/** Sets what becomes of the snapshots of a group in the storage, and looks whether it is so. Throws CsiError POLICY_NOT_CONFIRMED, and KubeErrors. */
-export async function setGroupPolicy(
+/** Sets what becomes of the snapshots of a group in the storage, and looks whether it is so. */
+async function setGroupPolicy(
   { content, contents }: BackupGroup,
   deletionPolicy: DeletionPolicy,
   ports: GroupPorts,

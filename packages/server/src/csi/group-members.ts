@@ -4,7 +4,9 @@ import {
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
   VolumeGroupSnapshotContentKind,
+  VolumeGroupSnapshotKind,
 } from './group-snapshot-kinds.ts'
+import { isGoing } from './is-going.ts'
 import { contentOf } from './release-snapshot.ts'
 import {
   type VolumeSnapshot,
@@ -37,18 +39,34 @@ export interface GroupPorts {
 export async function readGroup(group: VolumeGroupSnapshot, ports: GroupPorts): Promise<GroupState> {
   const { client, signal } = ports
   const { namespace, uid } = group.metadata
-  // How the snapshot controller names those that it makes.
-  const name = group.status?.boundVolumeGroupSnapshotContentName || `groupsnapcontent-${uid}`
-  const content = await client
-    .resource(VolumeGroupSnapshotContentKind)
-    .get(name, { signal })
-    .catch(unlessNotFound)
+  const content = await groupContentOf(group, ports)
   const members: GroupMember[] = []
   for await (const snapshot of client.resource(VolumeSnapshotKind, namespace).list({ signal })) {
     if (!snapshot.metadata.ownerReferences?.some(owner => owner.uid === uid)) continue
     members.push({ snapshot, content: await contentOf(snapshot, ports) })
   }
   return { content, members }
+}
+
+async function groupContentOf(
+  { metadata, status }: VolumeGroupSnapshot,
+  { client, signal }: GroupPorts,
+): Promise<VolumeGroupSnapshotContent | undefined> {
+  // How the snapshot controller names those that it makes.
+  const name = status?.boundVolumeGroupSnapshotContentName || `groupsnapcontent-${metadata.uid}`
+  return client.resource(VolumeGroupSnapshotContentKind).get(name, { signal }).catch(unlessNotFound)
+}
+
+/** Whether a snapshot was taken with a group that is gone or going, and the snapshot in the storage with it. Throws KubeErrors, and the signal's reason. */
+export async function isGroupLost({ metadata, status }: VolumeSnapshot, ports: GroupPorts): Promise<boolean> {
+  const { client, signal } = ports
+  const name = status?.volumeGroupSnapshotName
+  if (!name) return false
+  const groups = client.resource(VolumeGroupSnapshotKind, metadata.namespace)
+  const group = await groups.get(name, { signal }).catch(unlessNotFound)
+  if (group === undefined || isGoing(group)) return true
+  const content = await groupContentOf(group, ports)
+  return content === undefined || isGoing(content)
 }
 
 /** The handles of all snapshots of a group; undefined until all of them have objects that say whose they are. */

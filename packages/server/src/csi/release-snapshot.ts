@@ -91,25 +91,25 @@ async function awaitedContent(
 }
 
 /** Sets what becomes of the snapshot in the storage, and looks whether it is so. Throws CsiError POLICY_NOT_CONFIRMED, and KubeErrors. */
-export function setPolicy(
+export async function setPolicy(
   content: VolumeSnapshotContent,
   deletionPolicy: DeletionPolicy,
   ports: SnapshotPorts,
 ): Promise<void> {
-  return setPolicyOf(content, { kind: VolumeSnapshotContentKind, deletionPolicy }, ports)
+  await setPolicyOf(content, { kind: VolumeSnapshotContentKind, deletionPolicy }, ports)
 }
 
 /** A content of any kind. */
-interface AnyContent extends KubeObject {
+export interface AnyContent extends KubeObject {
   spec: { deletionPolicy: DeletionPolicy }
 }
 
-/** The same for a content of any kind. */
+/** The same for a content of any kind. Returns it as it is then; undefined when it is gone, or another has its name. */
 export async function setPolicyOf<T extends AnyContent>(
   { metadata, spec }: T,
   { kind, deletionPolicy }: { kind: ResourceType<T>; deletionPolicy: DeletionPolicy },
   { client, signal }: SnapshotPorts,
-): Promise<void> {
+): Promise<T | undefined> {
   const contents = client.resource(kind)
   const { name = '', uid } = metadata
   if (spec.deletionPolicy !== deletionPolicy) {
@@ -117,7 +117,8 @@ export async function setPolicyOf<T extends AnyContent>(
     await contents.patch(name, { type: 'merge', body }, { signal }).catch(unlessNotFound)
   }
   const now = await contents.get(name, { signal }).catch(unlessNotFound)
-  if (now === undefined || now.metadata.uid !== uid || now.spec.deletionPolicy === deletionPolicy) return
+  if (now === undefined || now.metadata.uid !== uid) return undefined
+  if (now.spec.deletionPolicy === deletionPolicy) return now
   throw new CsiError('POLICY_NOT_CONFIRMED', {
     reason: `the ${kind.kind} ${name} still has the deletion policy ${now.spec.deletionPolicy} after it was set to ${deletionPolicy}`,
     hint: 'See what changes or refuses it, such as an admission policy',

@@ -1,7 +1,14 @@
 import type { Backup, BackupStatus } from '@lateen/api'
 import { type Clock, isRetryable, type KubeClient } from '@lateen/kube'
 import type { BackupStore } from '../../backup-store/backup-store.ts'
-import { type BackupGroup, groupsOfBackup, isMemberOf, removeGroup } from '../../csi/backup-groups.ts'
+import {
+  type BackupGroup,
+  groupsOfBackup,
+  isHalfKept,
+  isMemberOf,
+  membersOf,
+  removeGroup,
+} from '../../csi/backup-groups.ts'
 import { snapshotsOfBackup } from '../../csi/backup-snapshots.ts'
 import { CsiError } from '../../csi/csi-error.ts'
 import { eachAtOnce } from '../../csi/each-at-once.ts'
@@ -100,7 +107,7 @@ export async function removeSnapshots(
   const left: LeftSnapshot[] = []
   await eachAtOnce(groups, async group => {
     try {
-      await removeGroup(group, isArchived(group, archived), ports)
+      await removeGroup(group, isNeeded(group, archived), ports)
     } catch (error) {
       signal.throwIfAborted()
       if (isRetryable(error)) throw error
@@ -131,13 +138,10 @@ export function archiveUnknown(): CsiError {
   })
 }
 
-/** A group goes or stays as a whole: the storage keeps it when one of its snapshots is needed. */
-function isArchived({ snapshots, contents }: BackupGroup, archived: ArchivedSnapshots): boolean {
-  const names = [
-    ...snapshots.map(({ metadata }) => metadata),
-    ...contents.map(({ spec }) => spec.volumeSnapshotRef),
-  ]
-  return names.some(({ namespace = '', name = '' }) =>
-    archived.has({ group: snapshotGroup, resource: 'volumesnapshots', namespace, name }),
+/** A group goes or stays as a whole: the storage keeps it when one of its snapshots is needed, or nobody can tell any more. */
+function isNeeded(group: BackupGroup, archived: ArchivedSnapshots): boolean {
+  if (isHalfKept(group)) return true
+  return membersOf(group).some(member =>
+    archived.has({ group: snapshotGroup, resource: 'volumesnapshots', ...member }),
   )
 }

@@ -106,7 +106,7 @@ async function storeAgainUnlessCancelled(scope: Scope): Promise<void> {
   const either = AbortSignal.any([signal, cancel])
   try {
     either.throwIfAborted()
-    await storeAgain({ ...scope, signal: either })
+    await storeAgain({ ...scope, signal: either }, signal)
   } catch (error) {
     signal.throwIfAborted()
     if (!cancel.aborted) throw error
@@ -114,7 +114,8 @@ async function storeAgainUnlessCancelled(scope: Scope): Promise<void> {
   }
 }
 
-async function storeAgain(scope: Scope): Promise<void> {
+/** From the moment in which the archive may be in the bucket, only `outer` ends it: snapshots that stand there go unless the list has them, too. */
+async function storeAgain(scope: Scope, outer: AbortSignal): Promise<void> {
   const { backup, operations, ports, log, scratch, signal } = scope
   const stored = await storedBefore(scope)
   const ids = itemsToStoreAgain(operations).filter(id => !stored.has(id))
@@ -127,8 +128,8 @@ async function storeAgain(scope: Scope): Promise<void> {
   const record = await storeItemsAgain(ids, { ...ports, backup, log, plugins, archive: changed }, signal)
   if (changed.size === 0) return
   await storeClasses(changed, scope)
-  if (!(await replaceArchive(changed, scope))) return
-  await extendResourceList(record, scope)
+  if (!(await replaceArchive(changed, scope, outer))) return
+  await extendResourceList(record, { ...scope, signal: outer })
   log.info({ files: changed.size }, 'The archive has been written again')
 }
 
@@ -146,7 +147,7 @@ async function archivedOrNone(scope: Scope): Promise<ArchivedSnapshots> {
 }
 
 /** False for a damaged archive, which is an error of the backup and which repeating does not mend. */
-async function replaceArchive(changed: ChangedFiles, scope: Scope): Promise<boolean> {
+async function replaceArchive(changed: ChangedFiles, scope: Scope, outer: AbortSignal): Promise<boolean> {
   const { store, ports, log, scratch, signal } = scope
   const contents = fileOf(scope, 'contents')
   await using archive = await createArchive({ scratch, modified: ports.clock.now(), signal })
@@ -161,7 +162,8 @@ async function replaceArchive(changed: ChangedFiles, scope: Scope): Promise<bool
     return false
   }
   const finished = await archive.finish()
-  await store.put(contents, () => finished.open(), signal)
+  signal.throwIfAborted()
+  await store.put(contents, () => finished.open(), outer)
   return true
 }
 

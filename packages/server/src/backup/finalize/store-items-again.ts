@@ -1,7 +1,8 @@
-import type { Backup } from '@lateen/api'
+import { type Backup, DataUploadKind } from '@lateen/api'
 import type { Clock, KubeClient, Logger } from '@lateen/kube'
 import type { ResourceIdentifier } from '@lateen/plugin'
 import { csiFeature, isCsiServed } from '../../csi/csi-served.ts'
+import { isGoing } from '../../csi/is-going.ts'
 import { snapshotGroup } from '../../csi/snapshot-kinds.ts'
 import { resourceResolver } from '../../filters/resource-names.ts'
 import { groupResource, itemKey } from '../../item/item.ts'
@@ -18,6 +19,7 @@ import type { Inclusion } from '../items/inclusion.ts'
 import { ItemRecord } from '../items/item-record.ts'
 import type { ItemRun, ItemVolumes } from '../items/item-run.ts'
 import { createItemSource } from '../items/item-source.ts'
+import type { LoadedItem } from '../items/loaded-item.ts'
 
 export interface StoreAgainScope {
   backup: Backup
@@ -51,7 +53,8 @@ export function identifierOf({ Group, Resource, Namespace, Name }: StoredIdentif
 
 /**
  * Reads objects as they are now and runs their actions, and stores them with everything that these name, whatever the filters say.
- * Neither hooks nor volumes have a part in it. What cannot be stored is an error in the log, what does not exist a warning.
+ * Neither hooks nor volumes have a part in it. What cannot be stored is an error in the log; what does not exist, or is being deleted, a warning, and an error
+ * where no volume can be restored without it.
  *
  * Throws KubeError when the cluster cannot be asked for its types, ActionSelectorError, what the archive throws, and the signal's
  * reason.
@@ -72,11 +75,10 @@ async function storeAgain(id: ResourceIdentifier, run: ItemRun, signal: AbortSig
   const named = { ...id, groupResource: groupResource({ group: id.group, plural: id.resource }) }
   try {
     const items = await run.source.read(await run.source.locate(id), signal)
-    if (items.length === 0) {
-      const message = 'An item that is to be stored again does not exist any more'
-      // Without it the data of a volume cannot be restored.
-      if (id.group === snapshotGroup) run.log.error(itemFields(named), message)
-      else run.log.warn(itemFields(named), message)
+    const why = whyMissed(items)
+    if (why !== undefined) {
+      const level = holdsData(id) ? 'error' : 'warn'
+      run.log[level](itemFields(named), `An item that is to be stored again ${why}`)
     }
     for (const item of items) {
       const block = new Map([[itemKey(item.ref), items]])
@@ -86,6 +88,16 @@ async function storeAgain(id: ResourceIdentifier, run: ItemRun, signal: AbortSig
     if (!(error instanceof ItemError)) throw error
     run.log.error({ ...itemFields(named), error }, 'An item cannot be stored again')
   }
+}
+
+function whyMissed(items: readonly LoadedItem[]): string | undefined {
+  if (items.length === 0) return 'does not exist any more'
+  return items.some(({ object }) => isGoing(object)) ? 'is being deleted' : undefined
+}
+
+/** Whether the data of a volume can be restored only with the object. Operations of others may well end with one that goes. */
+function holdsData({ group, resource }: ResourceIdentifier): boolean {
+  return group === snapshotGroup || (group === DataUploadKind.group && resource === DataUploadKind.plural)
 }
 
 async function finalizingRun(scope: StoreAgainScope, signal: AbortSignal): Promise<ItemRun> {
