@@ -267,7 +267,7 @@ describe('a secret that the server knows', { skip: given.skip, concurrency: fals
     assert.equal(made.status, 0, made.stderr)
     watch.look('lateen debug', made.stdout + made.stderr)
     const unpacked = gunzipSync(await readFile(bundle))
-    assert.ok(unpacked.includes('http://<left out>@proxy:3128'))
+    assert.ok(unpacked.includes('http://<left-out>@proxy:3128'))
     watch.look('the debug bundle', unpacked)
     assert.deepEqual(watch.leaks, [])
   })

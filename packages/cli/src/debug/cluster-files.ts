@@ -70,11 +70,14 @@ export async function* masked(content: AsyncIterable<string | Uint8Array>): Asyn
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of content) {
-    const lines = (
-      rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
-    ).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) yield `${textWithoutSecrets(line)}\n`
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    // Only what is new is searched: a line may be as long as a log.
+    const [first = '', ...more] = text.split('\n')
+    rest += first
+    for (const next of more) {
+      yield `${textWithoutSecrets(rest)}\n`
+      rest = next
+    }
   }
   rest += decoder.decode()
   if (rest !== '') yield textWithoutSecrets(rest)

@@ -28,11 +28,11 @@ describe('withoutSecrets', () => {
           {
             name: 'c',
             env: [
-              { name: 'AWS_SECRET_ACCESS_KEY', value: '<left out>' },
+              { name: 'AWS_SECRET_ACCESS_KEY', value: '<left-out>' },
               { name: 'GREETING', value: 'hello' },
               { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
             ],
-            args: ['--password=<left out>', '--log-level=debug'],
+            args: ['--password=<left-out>', '--log-level=debug'],
           },
         ],
         volumes: [{ name: 'v', secret: { secretName: 's' } }],
@@ -43,7 +43,7 @@ describe('withoutSecrets', () => {
   it('leaves out the password of a proxy that a variable of a pod names', () => {
     const variable = { name: 'HTTPS_PROXY', value: 'http://me:x#1@proxy:3128' }
     assert.deepEqual(withoutSecrets({ env: [variable] }), {
-      env: [{ name: 'HTTPS_PROXY', value: 'http://<left out>@proxy:3128' }],
+      env: [{ name: 'HTTPS_PROXY', value: 'http://<left-out>@proxy:3128' }],
     })
   })
 
@@ -63,31 +63,38 @@ describe('withoutSecrets', () => {
     assert.deepEqual(withoutSecrets(objects), [
       {
         spec: {
-          config: { region: 'r', accessKeyId: '<left out>', secretAccessKey: '<left out>' },
+          config: { region: 'r', accessKeyId: '<left-out>', secretAccessKey: '<left-out>' },
           credential: { name: 'n', key: 'k' },
         },
       },
       { metadata: { annotations: {} } },
-      { status: { downloadURL: 'https://s3/b/k?<left out>' } },
+      { status: { downloadURL: 'https://s3/b/k?X-Amz-Signature=<left-out>&X-Amz-Credential=<left-out>' } },
     ])
   })
 })
 
 describe('textWithoutSecrets', () => {
   const lines: [string, string][] = [
-    ['aws_secret_access_key = x1', 'aws_secret_access_key = <left out>'],
-    ['{"Authorization": "Bearer x1"}', '{"Authorization": "Bearer <left out>"}'],
-    ['get https://s3/b?X-Amz-Signature=x1 failed', 'get https://s3/b?<left out> failed'],
+    ['aws_secret_access_key = x1', 'aws_secret_access_key = <left-out>'],
+    ['{"Authorization": "Bearer x1"}', '{"Authorization": "Bearer <left-out>"}'],
+    ['get https://s3/b?X-Amz-Signature=x1 failed', 'get https://s3/b?X-Amz-Signature=<left-out> failed'],
     ['msg="no such secret" secret=cloud-credentials', 'msg="no such secret" secret=cloud-credentials'],
-    ['password: x1, user: y', 'password: <left out>, user: y'],
-    ['HTTPS_PROXY=http://me:x1@proxy:3128', 'HTTPS_PROXY=http://<left out>@proxy:3128'],
-    ['Invalid proxy URL: http://me:x#1@proxy:3128', 'Invalid proxy URL: http://<left out>@proxy:3128'],
-    ["via 'socks5://me:x/1?@2'3@[::1]:1080'", "via 'socks5://<left out>@[::1]:1080'"],
-    ['http://token@proxy, http://me:x1@other', 'http://<left out>@proxy, http://<left out>@other'],
+    ['password: x1, user: y', 'password: <left-out>, user: y'],
+    ['HTTPS_PROXY=http://me:x1@proxy:3128', 'HTTPS_PROXY=http://<left-out>@proxy:3128'],
+    ['Invalid proxy URL: http://me:x#1@proxy:3128', 'Invalid proxy URL: http://<left-out>@proxy:3128'],
+    ["via 'socks5://me:x/1?@2'3@[::1]:1080'", "via 'socks5://<left-out>@[::1]:1080'"],
+    ['http://token@proxy, http://me:x1@other', 'http://<left-out>@proxy, http://<left-out>@other'],
     ['get http://s3:9000/b from=a@b', 'get http://s3:9000/b from=a@b'],
     ['{"url":"http://s3:9000/b","by":"a@b"}', '{"url":"http://s3:9000/b","by":"a@b"}'],
+    ['"{\\"secretAccessKey\\":\\"x1\\"}"', '"{\\"secretAccessKey\\":\\"<left-out>\\"}"'],
+    [
+      'Authorization: AWS4-HMAC-SHA256 Credential=x1/s3, SignedHeaders=host, Signature=x2',
+      'Authorization: AWS4-HMAC-SHA256 Credential=<left-out>, SignedHeaders=host, Signature=<left-out>',
+    ],
+    ['GET /b/k?sv=1&sig=x1', 'GET /b/k?sv=1&sig=<left-out>'],
   ]
   for (const [line, shown] of lines) {
     it(`makes ${shown}`, () => assert.equal(textWithoutSecrets(line), shown))
+    it(`leaves ${shown} as it is`, () => assert.equal(textWithoutSecrets(shown), shown))
   }
 })

@@ -1,22 +1,12 @@
-/** What stands in the place of a value that is left out. */
-export const leftOut = '<left out>'
+import { addressesWithoutSecrets, leftOut } from './addresses-without-secrets.ts'
 
 /** Settings whose values nobody else may know, by the ends of their names. */
 const secretName =
   /(password|passwd|passphrase|secret|token|private[-_]?key|api[-_]?key|access[-_]?key([-_]?id)?|signature|authorization)$/i
 
-/** The same in running text, with what follows: `password=…`, `aws_secret_access_key = …`, `Authorization: Bearer …`. */
+/** The same in running text, with what follows: `password=…`, `aws_secret_access_key = …`, `\"password\":\"…\"`, `Authorization: Bearer …`. */
 const secretInText =
-  /((?:password|passwd|passphrase|secret[-_]?access[-_]?key|access[-_]?key[-_]?id|session[-_]?token|private[-_]?key|api[-_]?key|x-amz-(?:signature|credential|security-token)|authorization)["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"'&,;}]+/gi
-
-/** The part of a link that lets anybody who has it fetch the file. */
-const linkQuery = /(https?:\/\/[^\s"'?]+\?)[^\s"']+/g
-
-/**
- * The user and password of an address. A password may hold a `#` or a `/` that should have been escaped, so that it ends at the last `@` there
- * is: what follows the first colon may be cut away with it. The lengths are bounded because a log may hold whatever others have said.
- */
-const addressUser = /:\/\/(?:[^\s"/?#:@]{0,200}:[^\s"]{0,1000}|[^\s"/?#@]{1,1000})@/g
+  /((?:password|passwd|passphrase|secret[-_]?access[-_]?key|access[-_]?key[-_]?id|session[-_]?token|private[-_]?key|api[-_]?key|signature|(?<=[?&])sig|x-amz-(?:credential|security-token)|authorization)\\{0,9}["']?\s*[=:]\s*\\{0,9}["']?(?:bearer\s+|basic\s+|aws4-hmac-sha256\s+credential=)?)[^\s"'&,;}]*[^\s"'&,;}\\]/gi
 
 /** Fields that repeat what is elsewhere in the object. */
 const repetitions = new Set(['managedFields', 'kubectl.kubernetes.io/last-applied-configuration'])
@@ -42,8 +32,5 @@ export function withoutSecrets(value: unknown): unknown {
 
 /** The same for a line of a log. */
 export function textWithoutSecrets(text: string): string {
-  return text
-    .replace(addressUser, `://${leftOut}@`)
-    .replace(linkQuery, `$1${leftOut}`)
-    .replace(secretInText, `$1${leftOut}`)
+  return addressesWithoutSecrets(text).replace(secretInText, `$1${leftOut}`)
 }

@@ -19,7 +19,7 @@ import { isForbidden, isNotFound, type ResourceType, unlessNotFound } from '@lat
 import type { DiagnosisFacts } from '@lateen/server'
 import type { Place } from '../commands/object-client.ts'
 
-type Gathered = Pick<DiagnosisFacts, 'objects' | 'others' | 'snapshots'>
+type Gathered = Pick<DiagnosisFacts, 'objects' | 'others' | 'snapshots' | 'everywhere'>
 
 const snapshotKind: ResourceType<DiagnosisFacts['snapshots'][number]> = {
   ...{ group: 'snapshot.storage.k8s.io', version: 'v1', kind: 'VolumeSnapshot' },
@@ -39,6 +39,7 @@ export async function gatherObjects({ client, namespace, signal }: Place): Promi
     list(BackupRepositoryKind),
   ])
   const snapshots = await listSnapshots({ client, signal })
+  const everywhere = snapshots.length === 0 ? none : await listEverywhere({ client, signal })
   const restores = await list(RestoreKind)
   const backups = await list(BackupKind)
   const deleteRequests = await list(DeleteBackupRequestKind)
@@ -53,7 +54,30 @@ export async function gatherObjects({ client, namespace, signal }: Place): Promi
     objects: { ...volumes, restores, backups, deleteRequests, locations },
     others: others.flat(),
     snapshots,
+    everywhere,
   }
+}
+
+const none = { backups: [], locations: [] }
+
+/** Whatever snapshots may belong to. Undefined for who may not see all of it. */
+async function listEverywhere({
+  client,
+  signal,
+}: Pick<Place, 'client' | 'signal'>): Promise<Gathered['everywhere']> {
+  const list = <T extends CustomObject>(kind: KindDescription<T>): Promise<T[] | undefined> =>
+    client
+      .resource(kind)
+      .list({ signal })
+      .toArray()
+      .catch((error: unknown) => {
+        if (isForbidden(error)) return undefined
+        if (isNotFound(error)) return []
+        throw error
+      })
+  const backups = await list(BackupKind)
+  const locations = await list(BackupStorageLocationKind)
+  return backups && locations && { backups, locations }
 }
 
 /** Those that backups take, in whatever namespace. None for who may not see them. */

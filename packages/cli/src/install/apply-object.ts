@@ -10,6 +10,7 @@ import {
 import { CliError } from '../cli-error.ts'
 import type { InstallPorts } from './install-ports.ts'
 import { installedKind, type StoredBinding } from './installed-kinds.ts'
+import { sameRole } from './same-binding.ts'
 
 /** The name under which this program's fields are recorded in objects. */
 export const fieldManager = 'lateen-cli'
@@ -77,10 +78,6 @@ async function releaseRole(
   const found: StoredBinding | undefined = await stored.get(name, { signal }).catch(unlessNotFound)
   if (found === undefined || sameRole(found.roleRef, wanted)) return
   await stored.delete(name, { signal, preconditions: { uid: found.metadata.uid } }).catch(unlessNotFound)
-}
-
-function sameRole(left: StoredBinding['roleRef'], right: StoredBinding['roleRef']): boolean {
-  return left?.kind === right?.kind && left?.name === right?.name
 }
 
 function notApplied(object: KubeObject, error: unknown, signal: AbortSignal): unknown {

@@ -15,6 +15,7 @@ import type { InstallOptions } from './install-options.ts'
 import type { InstallPorts } from './install-ports.ts'
 import { ClusterRoleBindingKind, type StoredBinding, type Workload } from './installed-kinds.ts'
 import { leftovers } from './leftovers.ts'
+import { presentBindings } from './present-bindings.ts'
 import { rightsToInstall } from './rights-to-install.ts'
 import { DefinitionKind } from './stored-definition.ts'
 
@@ -41,7 +42,8 @@ export async function* installInto(
   const { namespace } = options
   const all = installObjects(options) as KubeObject[]
   const waits = scope.waitMs !== undefined
-  await checkRights(rightsToInstall(all, { namespace, waits }), ports, remedy)
+  const bindings = await presentBindings(all, ports)
+  await checkRights(rightsToInstall(all, { namespace, waits, bindings }), ports, remedy)
   const superseded = await bindingsThere(supersededBindings(options), ports)
   if (superseded.length > 0) {
     await checkRights([{ verb: 'delete', kind: ClusterRoleBindingKind }], ports, remedy)

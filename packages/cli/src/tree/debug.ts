@@ -15,7 +15,7 @@ export const debugCommand: CommandSpec = command({
   name: 'debug',
   summary: 'Collect what helps to find a fault',
   description:
-    'Writes a tar.gz file with all velero.io objects of the namespace, the versions, the logs of the pods there and, if they are named, the description and the log of a backup and a restore. Secrets are not read. What cannot be had is noted in errors.txt instead of failing the rest. The values of settings whose names tell that they are secret are left out, but read it before you send it to somebody: objects and logs name what runs in the cluster.',
+    'Writes a tar.gz file with all velero.io objects of the namespace, the versions, the logs of the pods there and, if they are named, the description and the log of a backup and a restore. Secrets are not read. What cannot be had is noted in errors.txt instead of failing the rest. The values of settings whose names tell that they are secret, and of addresses the users, passwords and values of query parameters, are left out, but read it before you send it to somebody: objects and logs name what runs in the cluster.',
   examples: ['lateen debug', 'lateen debug --backup shop --restore shop-20260102030405 --output shop.tar.gz'],
   args: noArguments,
   flags: debugFlags,

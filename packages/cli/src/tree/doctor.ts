@@ -44,7 +44,7 @@ export const doctorCommand: CommandSpec = command({
   name: 'doctor',
   summary: 'Find what is stuck or left over',
   description:
-    'Looks for objects that sit in a phase for longer than that takes, for objects whose backup, restore or location does not exist, and for keys and snapshots that nothing refers to, and shows the command that would mend each. Nothing is changed. The server looks through the buckets, because it has their credentials, and answers in the ConfigMap lateen-watchdog. The exit code is 0 if there is nothing, and else 1.',
+    'Looks for objects that sit in a phase for longer than that takes, for objects whose backup, restore or location does not exist, and for keys and snapshots that nothing refers to, and shows the command that would mend each, which keeps what a backup may need in the storage. Nothing is changed. The server looks through the buckets, because it has their credentials, and answers in the ConfigMap lateen-watchdog. The exit code is 0 if there is nothing, and else 1.',
   examples: ['lateen doctor', 'lateen doctor --ignore restore-files -o json'],
   args: noArguments,
   flags: doctorFlags,

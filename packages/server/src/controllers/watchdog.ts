@@ -28,7 +28,10 @@ export interface WatchdogOptions {
 
 const EVERY_MS = 60_000
 
-/** Tells of objects that sit in a phase for longer than that takes: each once by log and event, and by a metric as long as it lasts. */
+/**
+ * Tells of objects that sit in a phase for longer than that takes: each once by log and event, and by a metric as long as it lasts. Of those that hinge
+ * on others it tells when it has seen them so in two looks, one after the other.
+ */
 export function watchdogController(options: WatchdogOptions): ControllerOptions {
   const { clock, gauge } = options
   let told = new Set<string>()
@@ -36,13 +39,13 @@ export function watchdogController(options: WatchdogOptions): ControllerOptions 
 
   async function reconcile(_key: string, context: ReconcileContext): Promise<Outcome> {
     const { backups, requests, others } = options
-    const abandoned = abandonedDeletions(backups.list(), requests.list())
-    const stuck = [
+    const seen = [
       ...findStuck([...backups.list(), ...requests.list(), ...others()], clock.now()),
-      // Backups and requests are not seen at the same moment: one look may find a request gone whose backup is going.
-      ...abandoned.filter(each => suspects.has(identityOf(each))),
+      ...abandonedDeletions(backups.list(), requests.list()),
     ]
-    suspects = new Set(abandoned.map(identityOf))
+    // What was waited for may just have ended, or its follower have begun, and only one of the two be seen so far.
+    const stuck = seen.filter(each => !each.hingesOnOthers || suspects.has(identityOf(each)))
+    suspects = new Set(seen.map(identityOf))
     gauge.set(
       'objects',
       stuck.map(({ object, phase }) => ({ kind: object.kind, phase })),

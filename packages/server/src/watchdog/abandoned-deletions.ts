@@ -18,6 +18,7 @@ export function abandonedDeletions(
       object: backup,
       phase: 'Deleting',
       problem: 'is Deleting, and no request for its deletion is open',
+      hingesOnOthers: true,
       mend: `lateen backup delete ${quoted(backup.metadata.name ?? '')} --confirm`,
     }))
 }

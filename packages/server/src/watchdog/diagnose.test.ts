@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Backup, BackupStorageLocation, DeleteBackupRequest, Restore } from '@lateen/api'
+import { claimSnapshotName } from '../csi/claim-snapshot-name.ts'
 import { type DiagnosisFacts, diagnose } from './diagnose.ts'
 import { stuckRules } from './stuck-rules.ts'
 
@@ -42,6 +43,7 @@ function findings(some: Partial<DiagnosisFacts['objects']>, more: Partial<Diagno
     objects: { ...empty, locations: [location], ...some },
     others: [],
     snapshots: [],
+    everywhere: { backups: [], locations: [] },
     reports: new Map([['here', answered]]),
     look: 'now',
     unclaimedAgeMs: 1000,
@@ -151,5 +153,27 @@ describe('diagnose', () => {
       /^backups\/x\/ in location here has no velero-backup\.json .*\(2 keys\): aws s3 rm /,
     )
     assert.deepEqual(more, [])
+  })
+
+  it("snapshots of other installations' backups were to be deleted from the storage", () => {
+    const labels = { 'velero.io/backup-uid': 'u', 'velero.io/backup-name': 'theirs' }
+    const claim = { backupUid: 'u', namespace: 'shop', claim: 'data' }
+    const snapshot = {
+      ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshot' },
+      metadata: {
+        ...{ name: claimSnapshotName(claim), namespace: 'shop', labels },
+        creationTimestamp: '2025-12-01T00:00:00Z',
+      },
+      spec: { source: { persistentVolumeClaimName: 'data' } },
+      status: { boundVolumeSnapshotContentName: 'c' },
+    }
+    const theirs = backup('theirs')
+    theirs.metadata.uid = 'u'
+    const told = (everywhere: DiagnosisFacts['everywhere']) =>
+      findings({}, { snapshots: [snapshot], everywhere })
+    assert.deepEqual(told({ backups: [theirs], locations: [] }), [])
+    const [unseen] = told(undefined)
+    assert.match(unseen ?? '', /may not look at all namespaces.*"Retain"/)
+    assert.doesNotMatch(unseen ?? '', /"Delete"/)
   })
 })

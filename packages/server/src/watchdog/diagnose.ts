@@ -20,6 +20,8 @@ export interface DiagnosisFacts {
   readonly others: readonly PhasedObject[]
   /** Snapshots with the label of a backup, in all namespaces. */
   readonly snapshots: readonly VolumeSnapshot[]
+  /** What snapshots may belong to in all namespaces; undefined for whoever may not look there. */
+  readonly everywhere: Pick<ClusterObjects, 'backups' | 'locations'> | undefined
   /** What the server says about the bucket of each location. */
   readonly reports: ReadonlyMap<string, BucketReport | undefined>
   /** The request to look at the buckets, which reports repeat that answer it; undefined for whoever may not ask. */
@@ -42,7 +44,7 @@ export function diagnose(facts: DiagnosisFacts): Finding[] {
     ...abandonedDeletions(backups, deleteRequests).map(stuckFinding),
     ...unreferencedObjects(objects),
     ...leftSnapshots(facts.snapshots, backups).map(leftSnapshotFinding),
-    ...ownerlessSnapshots(facts.snapshots, backups, now).map(each => ownerlessSnapshotFinding(each, backups)),
+    ...ownerless(facts),
     ...objects.locations.flatMap(location => {
       const report = facts.reports.get(location.metadata.name ?? '')
       const old = report ? oldUnclaimed(report, { now, ageMs: facts.unclaimedAgeMs }) : []
@@ -52,6 +54,14 @@ export function diagnose(facts: DiagnosisFacts): Finding[] {
       ]
     }),
   ]
+}
+
+function ownerless({ objects, everywhere, snapshots, now }: DiagnosisFacts): Finding[] {
+  // Backups of this namespace are seen later than those of all, and some may be new.
+  const backups = [...(everywhere?.backups ?? []), ...objects.backups]
+  const locations = [...(everywhere?.locations ?? []), ...objects.locations]
+  const owners = { backups, locations, areAll: everywhere !== undefined }
+  return ownerlessSnapshots(snapshots, backups, now).map(each => ownerlessSnapshotFinding(each, owners))
 }
 
 function notExamined(name: string, report: BucketReport | undefined, facts: DiagnosisFacts): Finding[] {

@@ -21,6 +21,8 @@ export interface StuckObject {
   readonly problem: string
   /** Milliseconds since 1970, if it is known. */
   readonly since?: number
+  /** Whether another object could have made it go on: two objects are not seen at the same moment, so that one look alone may be wrong. */
+  readonly hingesOnOthers?: boolean
   readonly mend: string
 }
 
@@ -40,9 +42,9 @@ export function findStuck(objects: Iterable<PhasedObject>, now: number): StuckOb
     // A time that cannot be read is none.
     if (stay === undefined || !(now - stay.since > stay.limitMs)) continue
     if (stay.behind !== undefined && isBusy(stay.behind)) continue
-    const { phase, since, limitMs, mend } = stay
+    const { phase, since, limitMs, behind, mend } = stay
     const problem = `is ${phase} for longer than ${shortDuration(limitMs)}`
-    stuck.push({ object, phase, problem, since, mend })
+    stuck.push({ object, phase, problem, since, hingesOnOthers: behind !== undefined, mend })
   }
   return stuck
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Backup, BackupPhase } from '@lateen/api'
+import type { Backup, BackupPhase, BackupStorageLocation } from '@lateen/api'
 import { claimSnapshotName } from '../csi/claim-snapshot-name.ts'
 import type { VolumeSnapshot } from '../csi/snapshot-kinds.ts'
 import {
@@ -8,6 +8,7 @@ import {
   leftSnapshots,
   ownerlessSnapshotFinding,
   ownerlessSnapshots,
+  type PossibleOwners,
 } from './left-snapshots.ts'
 
 function backup(phase: BackupPhase, uid = 'u-1'): Backup {
@@ -72,13 +73,53 @@ describe('snapshots that are left in the cluster', () => {
     assert.equal(count([backup('Finalizing')], 25), 0)
     const copied = { ...one, metadata: { ...one.metadata, name: 'copied-by-hand' } }
     assert.equal(ownerlessSnapshots([copied], [], later(25)).length, 0)
-    assert.match(
-      ownerlessSnapshotFinding(one, []).mend,
-      /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/,
-    )
-    // It came back from the bucket.
-    const again = ownerlessSnapshotFinding(one, [backup('Completed', 'u-2')])
-    assert.match(again.problem, /one of its name, which may need/)
-    assert.match(again.mend, /"Retain".* && kubectl delete volumesnapshotcontent snapcontent-1/)
+  })
+
+  it('without an owner are kept in the storage unless it is known that no backup needs them', () => {
+    const location = (
+      phase: 'Available' | 'Unavailable',
+      lastSyncedTime?: string,
+    ): BackupStorageLocation => ({
+      apiVersion: 'velero.io/v1',
+      kind: 'BackupStorageLocation',
+      metadata: { name: 'default', namespace: 'other' },
+      spec: { provider: 'aws', objectStorage: { bucket: 'b' } },
+      status: { phase, ...(lastSyncedTime && { lastSyncedTime }) },
+    })
+    const synced = location('Available', '2026-11-16T06:00:00Z')
+    const one = snapshot()
+    one.metadata.labels = { ...one.metadata.labels, 'velero.io/backup-name': 'nightly' }
+    const told = (owners: Partial<PossibleOwners>) =>
+      ownerlessSnapshotFinding(one, { backups: [], locations: [synced], areAll: true, ...owners })
+    const unneeded = told({})
+    assert.match(unneeded.problem, /no backup that is known here needs the snapshot in the storage/)
+    assert.match(unneeded.mend, /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/)
+    const needed: [Partial<PossibleOwners>, RegExp][] = [
+      // It came back from the bucket.
+      [{ backups: [backup('Completed', 'u-2')] }, /there is one of its name/],
+      [{ areAll: false }, /may not look at all namespaces/],
+      [
+        { locations: [synced, location('Unavailable', '2026-11-16T06:00:00Z')] },
+        /other\/default.* is not Available/,
+      ],
+      [{ locations: [location('Available')] }, /was not looked through yet/],
+      [{ locations: [] }, /no storage location/],
+    ]
+    for (const [owners, reason] of needed) {
+      const { problem, mend } = told(owners)
+      assert.match(problem, reason)
+      assert.match(
+        mend,
+        /^kubectl patch volumesnapshotcontent snapcontent-1 .*"Retain".* && kubectl delete volumesnapshotcontent snapcontent-1 /,
+      )
+    }
+  })
+
+  it('and do not tell of their content were deleted from the storage with their objects', () => {
+    const { status: _, ...unbound } = snapshot()
+    unbound.metadata.uid = 's-1'
+    const { problem, mend } = leftSnapshotFinding({ snapshot: unbound, backup: backup('Completed') })
+    assert.match(mend, /^kubectl patch volumesnapshotcontent snapcontent-s-1 .*"Retain".* && kubectl delete /)
+    assert.match(problem, /the last of these commands is enough/)
   })
 })

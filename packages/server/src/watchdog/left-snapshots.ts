@@ -1,6 +1,7 @@
 import {
   type Backup,
   BackupKind,
+  type BackupStorageLocation,
   formatTime,
   isTerminal,
   labelNames,
@@ -57,19 +58,47 @@ export function ownerlessSnapshots(
   })
 }
 
-/** Such a snapshot for people. Where a backup of its name is there, as it is when it came back from the bucket, that may need what is in the storage. */
-export function ownerlessSnapshotFinding(snapshot: VolumeSnapshot, backups: readonly Backup[]): Finding {
+/** What is known of the backups that a snapshot may be of. */
+export interface PossibleOwners {
+  /** Of all namespaces that may be looked at. */
+  readonly backups: readonly Backup[]
+  /** Of the same namespaces. */
+  readonly locations: readonly BackupStorageLocation[]
+  /** Whether these are all namespaces. */
+  readonly areAll: boolean
+}
+
+/** Such a snapshot for people. What is in the storage goes only where it is known that no backup needs it. */
+export function ownerlessSnapshotFinding(snapshot: VolumeSnapshot, owners: PossibleOwners): Finding {
   const { namespace = '', name = '', labels, creationTimestamp } = snapshot.metadata
   const backupName = labels?.[labelNames.backupName] ?? ''
-  const isNamed = backups.some(({ metadata }) => validLabelValue(metadata.name ?? '') === backupName)
-  const needed = isNamed ? ', but one of its name, which may need the snapshot in the storage' : ''
+  const need = needOf(backupName, owners)
+  const where = owners.areAll ? 'not in the cluster any more' : 'not in this namespace'
+  const storage =
+    need === undefined
+      ? 'no backup that is known here needs the snapshot in the storage, which goes, too'
+      : `the snapshot in the storage is to be kept: ${need}`
   return {
     type: 'snapshot-object',
     subject: `VolumeSnapshot ${namespace}/${name}`,
-    problem: `was taken for a Backup ${backupName} which is not in this namespace any more${needed}; unless it is of another installation, nobody removes it`,
+    problem: `was taken for a Backup ${backupName} which is ${where}; nobody removes it, and ${storage}${ifUnbound(snapshot, need !== undefined)}`,
     ...(creationTimestamp && { since: formatTime(parseTime(creationTimestamp)) }),
-    mend: removalOf(snapshot, isNamed),
+    mend: removalOf(snapshot, need !== undefined),
   }
+}
+
+/** Why a backup may need the snapshot in the storage; undefined when none does. */
+function needOf(backupName: string, { backups, locations, areAll }: PossibleOwners): string | undefined {
+  if (backups.some(({ metadata }) => validLabelValue(metadata.name ?? '') === backupName)) {
+    return 'there is one of its name, as when it came back from the bucket'
+  }
+  if (!areAll) return 'this account may not look at all namespaces, and another installation may have it'
+  const away = locations.find(({ status }) => status?.phase !== 'Available' || !status.lastSyncedTime)
+  if (away !== undefined) {
+    const { namespace, name } = away.metadata
+    return `storage location ${namespace}/${name}, which may have it, is not Available or was not looked through yet`
+  }
+  return locations.length === 0 ? 'there is no storage location to tell whether a bucket has it' : undefined
 }
 
 /** A left snapshot for people. */
@@ -83,21 +112,30 @@ export function leftSnapshotFinding({ snapshot, backup }: LeftSnapshot): Finding
   return {
     type: 'snapshot-object',
     subject: `VolumeSnapshot ${namespace}/${name}`,
-    problem: `is left${bound} after the end of Backup ${backup.metadata.name}${danger}`,
+    problem: `is left${bound} after the end of Backup ${backup.metadata.name}${danger}${ifUnbound(snapshot, keep)}`,
     ...(typeof completionTimestamp === 'string' && { since: completionTimestamp }),
     mend: removalOf(snapshot, keep),
   }
 }
 
-/** The commands that remove the objects of a snapshot. */
-function removalOf({ metadata, status }: VolumeSnapshot, keep: boolean): string {
-  const { namespace = '', name = '' } = metadata
-  const content = status?.boundVolumeSnapshotContentName
+/**
+ * The commands that remove the objects of a snapshot. A content that the snapshot does not tell of yet has the name that snapshot controllers give; where
+ * it is not there, no command after the first is carried out.
+ */
+function removalOf({ metadata, spec, status }: VolumeSnapshot, keep: boolean): string {
+  const { namespace = '', name = '', uid } = metadata
+  const expected = spec.source.volumeSnapshotContentName ?? `snapcontent-${uid}`
+  const content = status?.boundVolumeSnapshotContentName || (keep ? expected : undefined)
   return [
     ...(content ? [policyCommand(content, keep ? 'Retain' : 'Delete')] : []),
     ...(content && keep ? [`kubectl delete volumesnapshotcontent ${quoted(content)} --wait=false`] : []),
     `kubectl delete volumesnapshot ${quoted(name)} --namespace ${quoted(namespace)}`,
   ].join(' && ')
+}
+
+function ifUnbound({ status }: VolumeSnapshot, keep: boolean): string {
+  if (!keep || status?.boundVolumeSnapshotContentName) return ''
+  return '. Where there is no such VolumeSnapshotContent nothing was taken, and the last of these commands is enough'
 }
 
 function isKept({ status }: Backup): boolean {
