@@ -5,6 +5,7 @@ import { chunksOfTable } from './chunks-of-table.ts'
 import { type FileWriteOptions, type StoredFile, smallFileLimit, sourceFailure } from './upload-file.ts'
 import type { UploadRun } from './upload-run.ts'
 import type { SealedBatch } from './upload-threads.ts'
+import { HeldFolders } from './walk/held-folders.ts'
 import { reached, type SourceEntry, type SourceReadError } from './walk/source-entry.ts'
 
 /** What became of a file; undefined when the upload ended before. */
@@ -28,7 +29,7 @@ interface Batch {
 const filesPerBatch = 256
 const bytesPerBatch = 2 << 20
 // A queued file holds its folder, and in some trees each file has one of its own.
-const mostOpenFolders = 512
+const mostHeldFolders = 512
 
 /** Small files on their way through the threads, many at once: a message for each would cost more than the file. */
 export class SmallFiles {
@@ -36,6 +37,9 @@ export class SmallFiles {
   /** Those that are split and compressed alike travel together. */
   readonly #batches = new Map<string, Batch>()
   readonly #inThreads = new Set<Promise<void>>()
+  /** Those of files that are not settled. */
+  readonly #folders = new HeldFolders()
+  #fewerFolders: Promise<void> | undefined
   #walks = 0
 
   constructor(run: UploadRun) {
@@ -50,14 +54,14 @@ export class SmallFiles {
     this.#batches.set(kind, batch)
     batch.files.push(file)
     batch.bytes += file.entry.size
-    if (this.#run.folders.count > mostOpenFolders) {
-      this.flush()
-      return this.#fewerFolders()
+    this.#folders.hold(file.entry.folder)
+    const isWhole = batch.files.length >= filesPerBatch || batch.bytes >= bytesPerBatch
+    if (isWhole) {
+      this.#batches.delete(kind)
+      this.#send(batch)
     }
-    if (batch.files.length < filesPerBatch && batch.bytes < bytesPerBatch) return undefined
-    this.#batches.delete(kind)
-    this.#send(batch)
-    return this.#run.threads.isFull ? Promise.race(this.#inThreads) : undefined
+    if (this.#folders.count > mostHeldFolders) return this.#untilFewerFolders()
+    return isWhole && this.#run.threads.isFull ? Promise.race(this.#inThreads) : undefined
   }
 
   /** Sends what is queued. */
@@ -77,9 +81,17 @@ export class SmallFiles {
     }
   }
 
-  // Until half of them are closed: the next files are to make whole batches again.
-  async #fewerFolders(): Promise<void> {
-    while (this.#run.folders.count > mostOpenFolders / 2 && this.#inThreads.size > 0) {
+  // Walks that come meanwhile wait too, and send nothing: the next files are to make whole batches again.
+  #untilFewerFolders(): Promise<void> {
+    this.#fewerFolders ??= this.#releaseFolders().finally(() => {
+      this.#fewerFolders = undefined
+    })
+    return this.#fewerFolders
+  }
+
+  async #releaseFolders(): Promise<void> {
+    this.flush()
+    while (this.#folders.count > mostHeldFolders / 2 && this.#inThreads.size > 0) {
       await Promise.race(this.#inThreads)
     }
   }
@@ -87,7 +99,7 @@ export class SmallFiles {
   #send(batch: Batch): void {
     const sent = this.#seal(batch).catch(error => {
       this.#run.fail(error)
-      for (const file of batch.files.slice(batch.settled)) file.settle(undefined)
+      for (const file of batch.files.slice(batch.settled)) this.#settle(file, undefined)
     })
     this.#inThreads.add(sent)
     void sent.then(() => this.#inThreads.delete(sent))
@@ -111,20 +123,26 @@ export class SmallFiles {
   async #settleAll(batch: Batch, { table, counts, failures }: SealedBatch): Promise<void> {
     const failed = new Map(failures.map(({ at, failure }) => [at, failure]))
     let from = 0
-    for (const [at, { entry, options, settle }] of batch.files.entries()) {
+    for (const [at, file] of batch.files.entries()) {
+      const { entry, options } = file
       const count = counts[at] ?? 0
       const failure = failed.get(at)
-      if (failure) settle({ error: sourceFailure(entry, failure) })
-      else if (count === 0) settle('grown')
+      if (failure) this.#settle(file, { error: sourceFailure(entry, failure) })
+      else if (count === 0) this.#settle(file, 'grown')
       else {
         const { obj, size } = storedFile(this.#run, { options, table, from, count })
         this.#run.progress.counts.bytesRead += size
-        settle({ stored: { obj: typeof obj === 'string' ? obj : await obj, size } })
+        this.#settle(file, { stored: { obj: typeof obj === 'string' ? obj : await obj, size } })
       }
       batch.settled++
       from += count
     }
     this.#run.progress.tell()
+  }
+
+  #settle({ entry, settle }: SmallFile, outcome: FileOutcome): void {
+    this.#folders.release(entry.folder)
+    settle(outcome)
   }
 }
 
