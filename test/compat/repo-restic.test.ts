@@ -15,7 +15,7 @@ import {
   truncate,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -176,6 +176,25 @@ describe('the restic uploader provider', () => {
     await mkdir(path.join(target, 'big'), { recursive: true })
     const run = uploader.runRestore({ snapshotId, path: target })
     await assert.rejects(run, { code: 'TOOL_FAILED', message: /the first of them \/big: .*is a directory/ })
+  })
+
+  it('does not say that a restore is done before what was written is on the device', async () => {
+    const { repo, source, repository, uploader } = await given('synced')
+    await repository.initRepo(repo)
+    const { snapshotId } = await uploader.runBackup({ path: source })
+    const target = path.join(root, 'synced/target')
+    await mkdir(target)
+    const atSync: string[][] = []
+    const failing = resticUploaderProvider({
+      settings: settings(),
+      repo,
+      syncfs: async () => (atSync.push((await readdir(target)).sort()) === 2 ? constants.errno.EIO : 0),
+    })
+    const run = failing.runRestore({ snapshotId, path: target })
+    await assert.rejects(run, { code: 'TARGET_FAILED', message: /on its device: syncfs: EIO/ })
+    assert.deepEqual(atSync, [[], ['big', 'deep']])
+    const nowhere = uploader.runRestore({ snapshotId, path: path.join(root, 'synced/none') })
+    await assert.rejects(nowhere, { code: 'TARGET_FAILED', message: /synced\/none: ENOENT/ })
   })
 
   it('adds next to nothing when nothing has changed since the parent', async () => {

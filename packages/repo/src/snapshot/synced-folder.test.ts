@@ -42,6 +42,11 @@ describe('A folder that is synced', () => {
     }
   })
 
+  it('may be in a file system that syncs no folders', { skip: process.platform !== 'linux' }, async () => {
+    using synced = await SyncedFolder.open('/proc/self', answering(EPERM, EPERM))
+    await synced.sync()
+  })
+
   it('must be there', async () => {
     await assert.rejects(SyncedFolder.open(path.join(folder, 'absent')), { code: 'ENOENT' })
   })

@@ -38,8 +38,8 @@ export class SyncedFolder implements Disposable {
     if (errno === 0) return
     const isForbidden = errno === system.errno.EPERM || errno === system.errno.ENOSYS
     if (!isForbidden) throw this.#notTaken(`syncfs: ${getSystemErrorName(-errno)}`)
-    await fsyncFolder(this.#fd).catch((cause: Error) => {
-      throw this.#notTaken(cause.message, cause)
+    await fsyncFolder(this.#fd).catch((cause: NodeJS.ErrnoException) => {
+      if (!unsupported.includes(cause.code ?? '')) throw this.#notTaken(cause.message, cause)
     })
   }
 
@@ -58,6 +58,9 @@ export class SyncedFolder implements Disposable {
 }
 
 const fsyncFolder = promisify(fsync)
+
+/** What file systems say that sync no folders. */
+const unsupported = ['EINVAL', 'ENOTSUP']
 
 let loaded: Syncfs | 'none' | undefined
 

@@ -1,5 +1,6 @@
 import { opendir } from 'node:fs/promises'
 import { RepoError } from '../../errors/repo-error.ts'
+import { SyncedFolder, type Syncfs } from '../../snapshot/synced-folder.ts'
 import { type Logger, silentLogger } from '../logger.ts'
 import type {
   BackupOutcome,
@@ -32,6 +33,8 @@ export function resticUploaderProvider(options: {
   readonly settings: ResticSettings
   readonly repo: ResticRepository
   readonly log?: Logger
+  /** In place of the system's. */
+  readonly syncfs?: Syncfs
 }): UploaderProvider {
   const log = options.log ?? silentLogger
   const restic = resticRunner(options.settings, options.repo)
@@ -53,6 +56,8 @@ export function resticUploaderProvider(options: {
       const stats = await restic({ command: 'stats', args: ['--json', snapshotId], signal })
       const totalBytes = parseResticStats(stats.stdout)
       onProgress({ bytesDone: 0, totalBytes })
+      // Who reads that a restore is complete may start the application, and nodes fail.
+      using synced = await openTarget(run.path, options.syncfs)
       const restore = (more: readonly string[]) =>
         restic({
           command: 'restore',
@@ -62,12 +67,26 @@ export function resticUploaderProvider(options: {
           onLine: line => reportStatus(parseResticMessage(line), onProgress),
         })
       await (run.uploaderConfig?.writeSparseFiles ? sparsely(restore, log) : restore([]))
+      await synced.sync()
       onProgress({ bytesDone: totalBytes, totalBytes })
       log.info({ path: run.path, snapshotId, bytes: totalBytes }, 'restic restored')
       return { bytes: totalBytes }
     },
     close: async () => {},
     [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+async function openTarget(path: string, syncfs: Syncfs | undefined): Promise<SyncedFolder> {
+  try {
+    return await SyncedFolder.open(path, syncfs)
+  } catch (cause) {
+    throw new RepoError('TARGET_FAILED', {
+      message: `cannot restore to ${path}: ${(cause as Error).message}`,
+      hint: 'check that it is a folder and may be read',
+      path,
+      cause,
+    })
   }
 }
 
