@@ -67,8 +67,11 @@ export interface MaintenanceJobFacts {
 
 const longestJobName = 63
 
-/** Maintenance that has not ended by then never will: no image, no node for it. It counts as failed, and is tried again. */
-const LONGEST_JOB_S = 24 * 3600
+/**
+ * Maintenance that has not ended by then never will: no image, no node for it. It counts as failed, and is tried again. What frees space in a large
+ * repository may work for days, and would never come to its end if it were stopped.
+ */
+const LONGEST_JOB_S = 7 * 24 * 3600
 
 /** The Job that maintains a repository once. */
 export function maintenanceJob(facts: MaintenanceJobFacts): Job {
