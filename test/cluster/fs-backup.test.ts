@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { createFilesPod, type FilesPod, fsScene } from './fs-scene.ts'
-import { whileAgentStands } from './pod-processes.ts'
+import { killPod, whileAgentStands } from './pod-processes.ts'
 
 const given = await givenCluster({ node: true, s3: true })
 const shop = 'fs-backup-shop'
@@ -17,6 +17,18 @@ const fill = [
   'dd if=/dev/zero of=/data/hole bs=1 count=1 seek=10485760 2>/dev/null',
   'echo cached > /cache/file',
 ].join('; ')
+
+/** What is looked at of a pod. */
+interface RestoredPod {
+  metadata: { uid: string }
+  spec: {
+    volumes: { name: string }[]
+    initContainers: { name: string; args: string[] }[]
+  }
+  status: {
+    initContainerStatuses?: { containerID?: string; state: { terminated?: { exitCode: number } } }[]
+  }
+}
 
 describe('the files in the volumes of a pod', { skip: given.skip, concurrency: false }, async () => {
   const scene = await fsScene(given, { namespace: 'fs-backup' })
@@ -70,10 +82,57 @@ describe('the files in the volumes of a pod', { skip: given.skip, concurrency: f
     })
   })
 
-  async function restoredAfter(name: string, disaster: () => Promise<unknown>): Promise<void> {
+  it('are there when the restored pod starts anew with its node, which does not wait for them for ever', async () => {
+    const before = await pod.tree('/data')
+    const { metadata, waiting } = await restoredPod()
+    await killPod(given, metadata.uid)
+    let last = waiting
+    await waitUntil(
+      async () => {
+        last = (await restoredPod()).waiting
+        return last?.containerID !== waiting?.containerID && last?.state.terminated?.exitCode === 0
+      },
+      { timeoutMs: 180_000, failure: () => new Error(`it has not waited again: ${JSON.stringify(last)}`) },
+    )
+    await pod.ready()
+    const log = await given.cluster.kubectl(['-n', shop, 'logs', 'writer', '-c', 'restore-wait'])
+    assert.equal(log, 'All volumes were restored before this container ran again\n')
+    assert.equal(await pod.tree('/data'), before)
+  })
+
+  it('are backed up from a restored pod and restored again, without what its first restore has added', async () => {
+    const before = (await restoredPod()).spec
+    await scene.succeed(...create('again'), '--wait')
+    const taken = (await scene.podVolumeBackups('again')).map(({ spec }) => spec.volume)
+    assert.deepEqual(new Set(taken), new Set(['data', 'cache', 'empty']))
+    await restoredAfter(
+      'again',
+      () => given.cluster.kubectl(['delete', 'namespace', shop, '--timeout=120s']),
+      'again',
+    )
+    const { spec } = await restoredPod()
+    const names = (of: readonly { name: string }[]) => of.map(({ name }) => name)
+    assert.deepEqual(names(spec.volumes), ['data', 'cache', 'empty', 'restore-wait-state'])
+    assert.deepEqual(names(spec.initContainers), ['restore-wait'])
+    assert.notDeepEqual(spec.initContainers[0]?.args, before.initContainers[0]?.args)
+  })
+
+  /** As it is now, with how its container stands that waits for volumes. */
+  async function restoredPod() {
+    const read: RestoredPod = JSON.parse(
+      await given.cluster.kubectl(['-n', shop, 'get', 'pod', 'writer', '-o', 'json']),
+    )
+    return { ...read, waiting: read.status.initContainerStatuses?.[0] }
+  }
+
+  async function restoredAfter(
+    name: string,
+    disaster: () => Promise<unknown>,
+    backup = 'files',
+  ): Promise<void> {
     const before = await pod.tree('/data')
     await disaster()
-    await scene.succeed('restore', 'create', name, '--from-backup=files', '--wait')
+    await scene.succeed('restore', 'create', name, `--from-backup=${backup}`, '--wait')
     const described = await scene.succeed('restore', 'describe', name, '--details')
     assert.match(described, /Phase:\s+Completed/, described)
     await pod.ready()
@@ -110,7 +169,7 @@ describe('the files in the volumes of a pod', { skip: given.skip, concurrency: f
   })
 
   it('are forgotten with their backups', async t => {
-    for (const name of ['files', 'killed', 'cancelled']) {
+    for (const name of ['files', 'again', 'killed', 'cancelled']) {
       await scene.succeed('backup', 'delete', name, '--confirm', '--wait')
     }
     const repository = await scene.kopia(t, shop)

@@ -67,6 +67,17 @@ export async function signalProcess(which: PodProcesses, signal: NodeJS.Signals)
   )
 }
 
+/** Kills all that runs of a pod, its sandbox too, as when its node starts anew. */
+export async function killPod({ cluster }: Pick<PodProcesses, 'cluster'>, podUid: string): Promise<void> {
+  let killed = 0
+  for (const { pid } of await commandLines()) {
+    const group = await read(pid, 'cgroup')
+    const isOfPod = group.includes(`/lateen-${cluster.name}/`) && group.includes(`/pod${podUid}/`)
+    if (isOfPod && sent(Number(pid), 'SIGKILL')) killed++
+  }
+  if (killed === 0) throw new Error(`nothing of the pod ${podUid} runs on this machine`)
+}
+
 /** Does something while the node agent stands still: nobody begins a move or brings one to its end. */
 export async function whileAgentStands<T>(
   where: Pick<PodProcesses, 'cluster' | 'namespace'>,

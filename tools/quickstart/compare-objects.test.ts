@@ -39,8 +39,13 @@ describe('compareObjects', () => {
         metadata: { ownerReferences: [{ kind: 'ReplicaSet', name: 'web', uid: '2' }] },
         spec: {
           nodeName: 'b',
+          initContainers: [{ name: 'restore-wait' }],
           containers: [{ volumeMounts: [{ name: 'kube-api-access-67890' }, { name: 'data' }] }],
-          volumes: [{ name: 'kube-api-access-67890' }, { name: 'data' }],
+          volumes: [
+            { name: 'kube-api-access-67890' },
+            { name: 'data' },
+            { name: 'restore-wait-state', emptyDir: {} },
+          ],
         },
       }),
     ]

@@ -1,3 +1,4 @@
+import { isRestoreWaitState, restoreWaitNames } from '@lateen/api'
 import type { Unstructured } from '@lateen/kube'
 
 /** An object of the cluster, read as it is. */
@@ -87,17 +88,18 @@ function withoutNodeAndToken({ nodeName: _, ...spec }: Fields): Fields {
     ...container,
     volumeMounts: container.volumeMounts?.filter(mount => !isToken(mount)),
   }))
-  const initContainers = (spec.initContainers as Named[] | undefined)?.filter(({ name }) => name !== waiter)
+  const initContainers = (spec.initContainers as Named[] | undefined)?.filter(
+    ({ name }) => name !== restoreWaitNames.container,
+  )
   return {
     ...spec,
     containers,
     initContainers: initContainers?.length === 0 ? undefined : initContainers,
-    volumes: (spec.volumes as Named[] | undefined)?.filter(each => !isToken(each)),
+    volumes: (spec.volumes as Named[] | undefined)?.filter(
+      each => !isToken(each) && !isRestoreWaitState(each),
+    ),
   }
 }
-
-/** In a restored pod, the init container that waits until the files on its volumes are back. */
-const waiter = 'restore-wait'
 
 interface Named {
   name: string

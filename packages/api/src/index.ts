@@ -64,6 +64,7 @@ export type {
   SchedulePhase,
 } from './phases.ts'
 export { type ReadResult, readObject } from './read-object.ts'
+export { isRestoreWaitState, restoreWaitNames } from './restore-wait.ts'
 export { formatTime, parseTime } from './rfc3339.ts'
 export { type CheckOptions, checkValue, type SchemaProblem } from './schema/check-value.ts'
 export { type OpenApiSchema, toOpenApi } from './schema/open-api.ts'

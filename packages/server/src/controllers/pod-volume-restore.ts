@@ -1,4 +1,10 @@
-import { finalizerNames, labelNames, type PodVolumeRestore, PodVolumeRestoreKind } from '@lateen/api'
+import {
+  finalizerNames,
+  labelNames,
+  type PodVolumeRestore,
+  PodVolumeRestoreKind,
+  restoreWaitNames,
+} from '@lateen/api'
 import { type ControllerOptions, done, type Informer, keyOf, watching } from '@lateen/kube'
 import type { Exposure } from '../data-path/expose-volume.ts'
 import { parseRestoreWords } from '../data-path/mover-message.ts'
@@ -6,9 +12,6 @@ import type { Pod } from '../data-path/mover-state.ts'
 import type { MoveSort } from './move-sort.ts'
 import { type ExposingPodVolumes, exposesPodVolumes } from './pod-volume-sort.ts'
 import { type VolumeMoveOptions, volumeMoveController } from './volume-move.ts'
-
-/** The init container that keeps a pod waiting for its volumes. */
-export const waitContainer = 'restore-wait'
 
 export interface PodVolumeRestoreOptions extends Omit<VolumeMoveOptions<PodVolumeRestore>, 'sort' | 'more'> {
   expose: ExposingPodVolumes
@@ -76,7 +79,7 @@ function exposureOf(object: PodVolumeRestore): Exposure {
 
 /** Whether a pod has come to the container that waits for its volumes. */
 export function isWaiting(pod: Pod | undefined): boolean {
-  const at = pod?.spec?.initContainers?.findIndex(({ name }) => name === waitContainer) ?? -1
+  const at = pod?.spec?.initContainers?.findIndex(({ name }) => name === restoreWaitNames.container) ?? -1
   return at >= 0 && pod?.status?.initContainerStatuses?.[at]?.state?.running !== undefined
 }
 

@@ -14,6 +14,7 @@ if (restoreUid === undefined || others.length > 0) {
 } else {
   const ports = {
     folder: '/restores',
+    stateFolder: '/restore-state',
     say: (line: string) => void process.stdout.write(`${line}\n`),
     sleep: async (ms: number, signal: AbortSignal) => void (await delay(ms, undefined, { signal })),
   }

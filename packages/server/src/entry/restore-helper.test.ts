@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -9,13 +10,17 @@ const uid = '6f1c4a52-0000-4000-8000-1234567890ab'
 
 describe('the restore helper', () => {
   let folder: string
+  let stateFolder: string
   let lines: string[]
 
   beforeEach(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'lateen-restores-'))
+    stateFolder = await mkdtemp(path.join(os.tmpdir(), 'lateen-restore-state-'))
     lines = []
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
+  afterEach(async () => {
+    for (const each of [folder, stateFolder]) await rm(each, { recursive: true, force: true })
+  })
 
   const volume = async (name: string) => {
     await mkdir(path.join(folder, name, '.velero'), { recursive: true })
@@ -32,6 +37,7 @@ describe('the restore helper', () => {
       uid,
       {
         folder,
+        stateFolder,
         say: line => lines.push(line),
         sleep: async (_ms, given) => {
           given.throwIfAborted()
@@ -92,6 +98,48 @@ describe('the restore helper', () => {
     await rm(outside, { recursive: true })
   })
 
+  it('does not wait for ever when it runs again, as after a restart of the node', async () => {
+    await (await volume('data'))(uid)
+    await wait()
+    await wait()
+    assert.equal(lines.at(-1), 'All volumes were restored before this container ran again')
+    assert.deepEqual(await readdir(path.join(folder, 'data')), [])
+  })
+
+  it('waits again when it was stopped before, or has waited for another restore', async () => {
+    const done = await volume('data')
+    await assert.rejects(wait(), /still waiting/)
+    await assert.rejects(wait(), /still waiting/)
+    await writeFile(path.join(stateFolder, 'another-restore'), '')
+    await wait([() => done(uid)])
+  })
+
+  it('remembers that it has waited before it takes away what else tells', async () => {
+    await (await volume('data'))(uid)
+    let there: string[] = []
+    const say = (line: string) => {
+      if (line !== 'All volumes are restored') return
+      there = [stateFolder, path.join(folder, 'data', '.velero')].flatMap(each => readdirSync(each))
+    }
+    const ports = { folder, stateFolder, say, sleep: async () => {} }
+    await waitForRestoredVolumes(uid, ports, AbortSignal.timeout(5_000))
+    assert.deepEqual(there, [uid, uid])
+    assert.deepEqual(await readdir(path.join(folder, 'data')), [])
+  })
+
+  it('lets the pod start where it cannot remember, and says so where it should', async () => {
+    const done = await volume('data')
+    await done(uid)
+    await symlink(path.join(folder, 'absent', 'file'), path.join(stateFolder, uid))
+    await wait()
+    assert.ok(lines.some(line => line.startsWith(`${path.join(stateFolder, uid)} cannot be written: ENOENT`)))
+    await rm(stateFolder, { recursive: true })
+    await (await volume('data'))(uid)
+    lines = []
+    await wait()
+    assert.deepEqual(lines, [`${path.join(folder, 'data')} is restored`, 'All volumes are restored'])
+  })
+
   it('says each thing once, however long it waits', async () => {
     const done = await volume('data')
     await wait([async () => {}, async () => {}, () => done(uid)])
@@ -109,7 +157,7 @@ describe('the restore helper', () => {
   for (const strange of ['', '.', '..', '../data', 'a/b', 'a b']) {
     it(`refuses ${JSON.stringify(strange)} as the uid of a restore`, async () => {
       await volume('data')
-      const ports = { folder, say: () => {}, sleep: async () => {} }
+      const ports = { folder, stateFolder, say: () => {}, sleep: async () => {} }
       await assert.rejects(waitForRestoredVolumes(strange, ports, AbortSignal.timeout(5_000)), RangeError)
     })
   }

@@ -1,10 +1,13 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { syncFolder } from '../data-path/sync-folder.ts'
 
 /** What the helper needs. */
 export interface RestoreHelperPorts {
   /** Holds one folder for each volume that is being restored. */
   readonly folder: string
+  /** Lives as long as the pod. Where there is none, as in pods that Velero has restored, nothing is remembered. */
+  readonly stateFolder: string
   /** Told each thing once, not once for each look. */
   readonly say: (line: string) => void
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -17,8 +20,9 @@ const EVERY_MS = 250
 
 /**
  * Waits until each volume has the file that says "this restore is done with me", then removes these files, so that a pod starts with its
- * data and nothing else. Volumes that cannot be looked at yet are waited for as well. A file that cannot be removed is said and left: the
- * pod is worth more than its tidiness. Throws a RangeError for what is no restore's uid, and the signal's reason.
+ * data and nothing else. Init containers run again when their node starts anew: what was waited for once is not waited for again. Volumes
+ * that cannot be looked at yet are waited for as well. A file that cannot be removed is said and left: the pod is worth more than its
+ * tidiness. Throws a RangeError for what is no restore's uid, and the signal's reason.
  */
 export async function waitForRestoredVolumes(
   restoreUid: string,
@@ -33,13 +37,34 @@ export async function waitForRestoredVolumes(
     if (!said.has(line)) ports.say(line)
     said.add(line)
   }
+  const remembered = path.join(ports.stateFolder, restoreUid)
+  if (await isThere(remembered)) return ports.say('All volumes were restored before this container ran again')
   for (;;) {
     signal.throwIfAborted()
     if (await allDone(restoreUid, ports.folder, sayOnce)) break
     await ports.sleep(EVERY_MS, signal)
   }
+  // As long as there is something else that tells.
+  await remember(remembered, ports)
   ports.say('All volumes are restored')
   await tidyUp(ports, sayOnce)
+}
+
+function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function remember(file: string, { stateFolder, say }: RestoreHelperPorts): Promise<void> {
+  if (!(await isThere(stateFolder))) return
+  try {
+    await writeFile(file, '', { flush: true })
+    await syncFolder(stateFolder)
+  } catch (error) {
+    say(`${file} cannot be written: ${error instanceof Error ? error.message : error}`)
+  }
 }
 
 async function allDone(restoreUid: string, folder: string, say: (line: string) => void): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { restoreInitHookAnnotationNames } from '@lateen/api'
+import { restoreInitHookAnnotationNames, restoreWaitNames } from '@lateen/api'
 import { commandOf } from './pod-hooks.ts'
 import type { PodPlace, SpecHooks } from './restore-spec-hooks.ts'
 
@@ -36,19 +36,16 @@ export function initContainersOf(sources: InitHookSources): InitContainer[] {
     .map(container => structuredClone(container) as InitContainer)
 }
 
-/** The init container that holds a pod back until its volumes are restored: hooks find the data there. */
-const waitContainer = 'restore-wait'
-
 /**
- * The init containers of a pod with those of hooks among them: before the pod's own, but after the one that waits for volumes. A pod
- * that has one of the same name already, from an earlier restore, has it once.
+ * The init containers of a pod with those of hooks among them: before the pod's own, but after the one that waits for volumes, so that
+ * hooks find the data there. A pod that has one of the same name already, from an earlier restore, has it once.
  */
 export function withInitContainers(
   own: readonly InitContainer[],
   added: readonly InitContainer[],
 ): InitContainer[] {
   const names = new Set(added.map(({ name }) => name))
-  const waits = own[0]?.name === waitContainer ? own.slice(0, 1) : []
+  const waits = own[0]?.name === restoreWaitNames.container ? own.slice(0, 1) : []
   const others = own.slice(waits.length).filter(({ name }) => !names.has(name))
   return [...waits, ...added, ...others]
 }

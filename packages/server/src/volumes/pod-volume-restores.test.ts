@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PodVolumeBackup, Restore } from '@lateen/api'
 import { type KubeClient, silentLogger, systemClock } from '@lateen/kube'
-import { PodVolumeRestoresOf } from './pod-volume-restores.ts'
+import { hasData, PodVolumeRestoresOf } from './pod-volume-restores.ts'
 
 const { signal } = new AbortController()
 
@@ -35,5 +35,13 @@ describe('The restores of pod volumes', () => {
     )
     await restores.begin({ ...request, podVolumeBackups: [] }, signal)
     assert.deepEqual(await restores.finish(signal), { errors: [], volumeInfo: [] })
+  })
+
+  it('are none for the volume in which a pod remembers an earlier one, which no pod waits for', () => {
+    const name = 'restore-wait-state'
+    const spec = { volumes: [{ name: 'data' }, { name, emptyDir: {} }] }
+    const has = hasData({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec })
+    assert.equal(has(podVolumeBackup), true)
+    assert.equal(has({ ...podVolumeBackup, spec: { ...podVolumeBackup.spec, volume: name } }), false)
   })
 })

@@ -1,11 +1,13 @@
 import {
   apiVersionOf,
   generateNameFor,
+  isRestoreWaitState,
   labelNames,
   type PodVolumeBackup,
   type PodVolumeRestore,
   PodVolumeRestoreKind,
   type Restore,
+  restoreWaitNames,
   validLabelValue,
 } from '@lateen/api'
 import { builtInKind, type KubeObject, type Logger, unlessNotFound } from '@lateen/kube'
@@ -164,18 +166,20 @@ interface Claim extends KubeObject {
 
 interface PodItem extends ActionItem {
   spec?: {
-    volumes?: readonly { name: string; persistentVolumeClaim?: { claimName?: string } | null }[]
+    volumes?: readonly {
+      name: string
+      persistentVolumeClaim?: { claimName?: string } | null
+      emptyDir?: object | null
+    }[]
     initContainers?: readonly { name: string }[]
   }
 }
 
-const waitContainer = 'restore-wait'
-
 function requireWaiting(pod: ActionItem, count: number): void {
-  if ((pod as PodItem).spec?.initContainers?.some(({ name }) => name === waitContainer)) return
+  if ((pod as PodItem).spec?.initContainers?.some(({ name }) => name === restoreWaitNames.container)) return
   const { namespace, name } = pod.metadata
   throw new Error(
-    `the data of ${count} volumes of pods/${namespace}/${name} are not restored: the pod was created without the init container ${waitContainer}; see what took it away (a plugin, a resource modifier, an admission webhook), delete the pod and restore again`,
+    `the data of ${count} volumes of pods/${namespace}/${name} are not restored: the pod was created without the init container ${restoreWaitNames.container}; see what took it away (a plugin, a resource modifier, an admission webhook), delete the pod and restore again`,
   )
 }
 
@@ -197,7 +201,9 @@ async function nodeOfPod(
 
 /** Whether there is something to restore into a volume that the pod has. */
 export function hasData(pod: ActionItem): (backup: PodVolumeBackup) => boolean {
-  const names = ((pod as PodItem).spec?.volumes ?? []).map(({ name }) => name)
+  const volumes = (pod as PodItem).spec?.volumes ?? []
+  // Backups by Velero have that volume too.
+  const names = volumes.filter(volume => !isRestoreWaitState(volume)).map(({ name }) => name)
   return ({ spec, status }) =>
     status?.phase === 'Completed' && Boolean(status.snapshotID) && names.includes(spec.volume)
 }

@@ -46,6 +46,15 @@ describe('the decision about a volume of a pod', () => {
     assert.equal(takes({ volume: { name: 'default-token-x', emptyDir: {} } }, optOut), false)
   })
 
+  it('is no for the volume in which a restored pod remembers that it has waited', () => {
+    const volume = { name: 'restore-wait-state', emptyDir: {} }
+    const annotations = { 'backup.velero.io/backup-volumes': volume.name }
+    assert.equal(takes({ volume, annotations }, settings), false)
+    assert.equal(takes({ volume }, optOut), false)
+    assert.equal(takes({ volume, policy: 'fs-backup' }, settings), false)
+    assert.equal(takes({ volume: { ...claimed, name: volume.name } }, optOut), true)
+  })
+
   it('is no for claims when the backup has none', () => {
     const without = { ...optOut, claimsExcluded: true }
     assert.equal(takes({}, without), false)

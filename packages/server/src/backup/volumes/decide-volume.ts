@@ -1,4 +1,4 @@
-import { annotationNames } from '@lateen/api'
+import { annotationNames, isRestoreWaitState } from '@lateen/api'
 import type { VolumeActionType } from '../../filters/policies/volume-policy.ts'
 
 /** A volume of a pod, as its spec has it. */
@@ -9,6 +9,7 @@ export interface PodVolume {
   configMap?: unknown
   projected?: unknown
   downwardAPI?: unknown
+  emptyDir?: unknown
   persistentVolumeClaim?: { claimName?: string } | null
   [source: string]: unknown
 }
@@ -51,6 +52,7 @@ export function decidePodVolume(facts: PodVolumeFacts, settings: VolumeSettings)
   const source = Object.keys(unsupported).find(key => (volume[key] ?? undefined) !== undefined)
   if (source !== undefined) return no(unsupported[source] ?? '')
   if (volume.name.startsWith('default-token')) return no('it holds the token of a service account')
+  if (isRestoreWaitState(volume)) return no('it holds nothing but the mark of an earlier restore')
   if (volume.persistentVolumeClaim && settings.claimsExcluded) return no('claims are not part of the backup')
   if (policy !== undefined) {
     const reason = `a volume policy says ${policy}`

@@ -25,27 +25,63 @@ const client = {
   }),
 } as unknown as KubeClient
 
-async function waitedFor(podVolumeBackups: readonly PodVolumeBackup[] | undefined): Promise<string[]> {
-  const volumes = ['data', 'cache', 'config'].map(name => ({ name }))
+interface RestoredSpec {
+  volumes: { name: string }[]
+  initContainers?: { name: string; args?: string[]; volumeMounts: { name: string; mountPath: string }[] }[]
+}
+
+const ownSpec = {
+  volumes: ['data', 'cache', 'config'].map(name => ({ name })),
+  containers: [{ name: 'main' }],
+}
+
+async function restored(
+  podVolumeBackups: readonly PodVolumeBackup[] | undefined,
+  { spec = ownSpec, uid = 'u' }: { spec?: object; uid?: string } = {},
+): Promise<RestoredSpec> {
   const item = {
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name: 'web' } },
-    spec: { volumes, containers: [{ name: 'main' }] },
+    spec,
   }
-  const restore = { metadata: { uid: 'u' }, spec: { backupName: 'first' } } as unknown as Restore
+  const restore = { metadata: { uid }, spec: { backupName: 'first' } } as unknown as Restore
   const config = async () => new Map([['image', 'example.org/lateen:v1']])
   const action = podVolumeRestoreAction({ client, namespace: 'velero', config })
   const result = await action.execute({ item, itemFromBackup: item, restore, podVolumeBackups })
-  interface Waiting {
-    initContainers?: { name: string; volumeMounts: { name: string }[] }[]
-  }
-  const { initContainers = [] } = (result.item as unknown as { spec: Waiting }).spec
-  return initContainers.flatMap(({ volumeMounts }) => volumeMounts.map(({ name }) => name))
+  return (result.item as unknown as { spec: RestoredSpec }).spec
+}
+
+async function waitedFor(podVolumeBackups: readonly PodVolumeBackup[] | undefined): Promise<string[]> {
+  const { initContainers = [] } = await restored(podVolumeBackups)
+  return initContainers
+    .flatMap(({ volumeMounts }) => volumeMounts)
+    .filter(({ mountPath }) => mountPath.startsWith('/restores/'))
+    .map(({ name }) => name)
 }
 
 describe('A pod whose volumes are restored from files', () => {
   it('waits for them also when the PodVolumeBackups of its backup are gone from the cluster', async () => {
     const stored = [podVolumeBackup('data', 'Completed'), podVolumeBackup('cache', 'Completed')]
     assert.deepEqual(await waitedFor(stored), ['data', 'cache'])
+  })
+
+  it('has one container that waits, and one volume for it to remember that, however often it was backed up and restored', async () => {
+    const first = await restored([podVolumeBackup('data', 'Completed')])
+    const names = ['data', 'cache', 'config', 'restore-wait-state']
+    assert.deepEqual(
+      first.volumes.map(({ name }) => name),
+      names,
+    )
+    // As a backup by Velero may have it.
+    const backups = ['data', 'restore-wait-state'].map(volume => podVolumeBackup(volume, 'Completed'))
+    const again = await restored(backups, { spec: first, uid: 'other' })
+    assert.deepEqual(
+      again.volumes.map(({ name }) => name),
+      names,
+    )
+    const [wait, ...more] = again.initContainers ?? []
+    assert.deepEqual([wait?.args, more], [['other'], []])
+    assert.deepEqual(wait?.volumeMounts, first.initContainers?.[0]?.volumeMounts)
+    assert.equal('initContainers' in (await restored([], { spec: first })), false)
   })
 
   it('does not wait for what the restore does not begin', async () => {

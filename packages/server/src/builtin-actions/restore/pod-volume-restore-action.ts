@@ -1,8 +1,8 @@
-import type { PodVolumeBackup } from '@lateen/api'
+import { isRestoreWaitState, type PodVolumeBackup, restoreWaitNames } from '@lateen/api'
 import { builtInKind, type KubeClient, type KubeObject, unlessNotFound } from '@lateen/kube'
 import type { ActionItem, RestoreItemAction } from '@lateen/plugin'
 import type { PluginConfig } from './plugin-config.ts'
-import { waitContainer, waitContainerNames } from './wait-container.ts'
+import { waitContainer, waitStateVolume } from './wait-container.ts'
 
 interface Container {
   name: string
@@ -11,9 +11,9 @@ interface Container {
 
 interface PodItem extends ActionItem {
   spec?: {
-    volumes?: readonly { name: string }[]
+    volumes?: readonly { name: string; emptyDir?: object | null }[] | null
     containers?: readonly Container[]
-    initContainers?: Container[]
+    initContainers?: readonly Container[] | null
     os?: { name?: string }
     nodeSelector?: Record<string, string>
     securityContext?: { runAsUser?: number; runAsGroup?: number; runAsNonRoot?: boolean }
@@ -71,12 +71,22 @@ export const noPodVolumeWaitAction: RestoreItemAction = {
   execute: async ({ item }) => ({ item: waitingWith(item as PodItem, []) }),
 }
 
-/** The pod with these containers that wait, and none of an earlier restore. */
+/** The pod with these containers that wait, and with nothing of an earlier restore. */
 function waitingWith(pod: PodItem, waiting: readonly object[]): ActionItem {
-  const { initContainers = [], ...spec } = pod.spec ?? {}
-  const others = initContainers.filter(({ name }) => !waitContainerNames.includes(name))
-  const all = [...waiting, ...others] as Container[]
-  return { ...pod, spec: { ...spec, ...(all.length > 0 && { initContainers: all }) } } as ActionItem
+  const { initContainers, volumes, ...spec } = pod.spec ?? {}
+  const { container, oldContainer } = restoreWaitNames
+  const others = (initContainers ?? []).filter(({ name }) => name !== container && name !== oldContainer)
+  const containers = [...waiting, ...others]
+  const own = (volumes ?? []).filter(volume => !isRestoreWaitState(volume))
+  const all = waiting.length > 0 ? [...own, waitStateVolume] : own
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      ...(containers.length > 0 && { initContainers: containers }),
+      ...(all.length > 0 && { volumes: all }),
+    },
+  } as ActionItem
 }
 
 /** The volumes that the pod still has and of which there are files. */
@@ -85,7 +95,7 @@ function volumesWithData(
   source: { namespace: string; name: string },
   backups: readonly PodVolumeBackup[],
 ): string[] {
-  const names = (spec?.volumes ?? []).map(({ name }) => name)
+  const volumes = (spec?.volumes ?? []).filter(volume => !isRestoreWaitState(volume))
   const restorable = backups.filter(
     ({ spec: of, status }) =>
       of.pod.namespace === source.namespace &&
@@ -94,7 +104,7 @@ function volumesWithData(
       Boolean(status.snapshotID),
   )
   const backedUp = new Set(restorable.map(({ spec: of }) => of.volume))
-  return names.filter(name => backedUp.has(name))
+  return volumes.map(({ name }) => name).filter(name => backedUp.has(name))
 }
 
 /** The image of the server, whose helper waits. Undefined when there is no Deployment: the ConfigMap must name one then. */

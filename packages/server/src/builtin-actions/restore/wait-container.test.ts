@@ -35,6 +35,7 @@ describe('The container that waits for restored volumes', () => {
         volumeMounts: [
           { name: 'data', mountPath: '/restores/data' },
           { name: 'cache', mountPath: '/restores/cache' },
+          { name: 'restore-wait-state', mountPath: '/restore-state' },
         ],
       },
     )
@@ -108,8 +109,9 @@ describe('The container that waits in a Windows pod', () => {
 
 describe('Where nobody restores files', () => {
   const init = (...names: string[]) => names.map(name => ({ name }))
-  const restored = async (initContainers: object[]) => {
-    const item = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: { initContainers } }
+  const restored = async (initContainers: object[], volumes?: object[] | null) => {
+    const spec = { initContainers, ...(volumes !== undefined && { volumes }) }
+    const item = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec }
     const restore = { metadata: {}, spec: {} } as unknown as Restore
     const result = await noPodVolumeWaitAction.execute({ item, itemFromBackup: item, restore })
     return (result.item as unknown as { spec: object }).spec
@@ -120,5 +122,11 @@ describe('Where nobody restores files', () => {
       initContainers: init('own'),
     })
     assert.deepEqual(await restored(init('restore-wait')), {})
+    assert.deepEqual(await restored(init('restore-wait'), null), {})
+    const data = { name: 'data', emptyDir: {} }
+    const state = { name: 'restore-wait-state', emptyDir: {} }
+    assert.deepEqual(await restored(init('restore-wait'), [data, state]), { volumes: [data] })
+    const own = { name: 'restore-wait-state', configMap: { name: 'own' } }
+    assert.deepEqual(await restored([], [own]), { volumes: [own] })
   })
 })

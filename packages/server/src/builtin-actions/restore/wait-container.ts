@@ -1,8 +1,6 @@
+import { restoreWaitNames } from '@lateen/api'
 import { parse } from 'yaml'
 import { RestoreActionError } from './restore-action-error.ts'
-
-/** The init container's name, and the one it had in old releases. */
-export const waitContainerNames: readonly string[] = ['restore-wait', 'restic-wait']
 
 /** What is read of a container's. */
 interface SecurityContext {
@@ -29,13 +27,16 @@ export interface WaitFacts {
 const usualCpu = '100m'
 const usualMemory = '128Mi'
 
-/** The init container that ends when all volumes are restored. Throws `IMAGE_UNKNOWN`. */
+/** Has what the container must still know when it runs again, as after a restart of the node. It lives as long as the pod. */
+export const waitStateVolume = { name: restoreWaitNames.stateVolume, emptyDir: {} }
+
+/** The init container that ends when all volumes are restored. It goes with `waitStateVolume`. Throws `IMAGE_UNKNOWN`. */
 export function waitContainer(facts: WaitFacts): object {
   const { volumes, restoreUid, config, pod } = facts
   const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
   const quantity = (key: string, usual: string) => config.get(key) || usual
   return {
-    name: waitContainerNames[0],
+    name: restoreWaitNames.container,
     image: imageOf(facts),
     command: [config.get('command') || '/velero-restore-helper'],
     args: [restoreUid],
@@ -44,7 +45,10 @@ export function waitContainer(facts: WaitFacts): object {
       requests: { cpu: quantity('cpuRequest', usualCpu), memory: quantity('memRequest', usualMemory) },
       limits: { cpu: quantity('cpuLimit', usualCpu), memory: quantity('memLimit', usualMemory) },
     },
-    volumeMounts: volumes.map(name => ({ name, mountPath: `/restores/${name}` })),
+    volumeMounts: [
+      ...volumes.map(name => ({ name, mountPath: `/restores/${name}` })),
+      { name: waitStateVolume.name, mountPath: '/restore-state' },
+    ],
     ...(isWindows(pod) ? windowsSecurityOf(facts) : { securityContext: securityOf(facts) }),
   }
 }
