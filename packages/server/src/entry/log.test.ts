@@ -42,6 +42,17 @@ describe('the log', () => {
     assert.ok(!Number.isNaN(Date.parse(event.time)))
   })
 
+  it('says what an error says, whatever the field is called that it is in', () => {
+    for (const format of ['text', 'json'] as const) {
+      const { log, text } = captured(format)
+      log.child({ controller: 'c' }).warn({ error: new Error('broken') }, 'failed')
+      log.warn({ error: 'a text' }, 'failed')
+      const [first = '', second = ''] = text().trim().split('\n')
+      assert.match(first, /error"?[=:].*"broken/)
+      assert.match(second, /error"?[=:]"a text"/)
+    }
+  })
+
   it('leaves out what is below its level', () => {
     const { log, text } = captured('text')
     log.debug({}, 'detail')

@@ -17,6 +17,8 @@ export function createLog({ level, format, out }: LogOptions): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
+    // Pino does this for `err` alone: the message of an error is none of its enumerable properties.
+    serializers: { error: pino.stdSerializers.err },
   }
   const write = (line: string) => void out.write(format === 'json' ? line : `${formatTextLine(line)}\n`)
   return pino(options, { write })
