@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BackupKind } from '@lateen/api'
 import { unlessNotFound } from '@lateen/kube'
 import { VolumeSnapshotKind } from '../../packages/server/src/csi/snapshot-kinds.ts'
+import type { ResourceList } from '../../packages/server/src/report/resource-list.ts'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { setFaults } from '../csi-driver/faults.ts'
@@ -23,7 +24,7 @@ const hasty = ['--csi-snapshot-timeout=2s', '--item-operation-timeout=3s']
 
 interface Snapshot {
   metadata: { name: string }
-  status?: { boundVolumeSnapshotContentName?: string }
+  status?: { boundVolumeSnapshotContentName?: string; readyToUse?: boolean }
 }
 
 describe('snapshots that something goes wrong with', { skip: given.skip, concurrency: false }, async () => {
@@ -61,9 +62,14 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
     return { errors: JSON.stringify(errors), warnings: JSON.stringify(warnings) }
   }
 
-  /** Waits until the snapshot of a backup is there and so, and returns what was found. */
-  function snapshotHas(backup: string, find: (snapshot: Snapshot) => string | undefined): Promise<string> {
-    const list = ['-n', shop, 'get', 'volumesnapshots', '-l', `velero.io/backup-name=${backup}`, '-o', 'json']
+  /** Waits until a snapshot of a backup is there and so, and returns what was found. */
+  function snapshotHas(
+    backup: string,
+    find: (snapshot: Snapshot) => string | undefined,
+    namespace = shop,
+  ): Promise<string> {
+    const label = `velero.io/backup-name=${backup}`
+    const list = ['-n', namespace, 'get', 'volumesnapshots', '-l', label, '-o', 'json']
     let items: Snapshot[] = []
     const ask = async () => {
       items = JSON.parse(await kubectl(list)).items
@@ -251,7 +257,13 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
     assert.deepEqual(await scene.driverSnapshots(), own)
   })
 
-  it('are in the storage if they are in the backup, whenever somebody deletes their objects while it ends', async () => {
+  /** The VolumeSnapshots that the archive of a backup has. */
+  async function archived(backup: string): Promise<string[]> {
+    const list = (await scene.bucket.readJson(backup, '-resource-list.json.gz')) as Partial<ResourceList>
+    return list['snapshot.storage.k8s.io/v1/VolumeSnapshot'] ?? []
+  }
+
+  it('are in the storage exactly if they are in the backup, which fails without them, whenever somebody deletes their objects while it ends', async () => {
     const snapshots = scene.client.resource(VolumeSnapshotKind, shop)
     const backups = scene.client.resource(BackupKind, scene.namespace)
     const names: string[] = []
@@ -259,6 +271,7 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
       const name = `raced-${delayMs}`
       names.push(name)
       await faults({ snapshotsReady: { afterMs: 3_000 } })
+      const before = await scene.driverSnapshots()
       await scene.succeed('backup', 'create', name, `--include-namespaces=${shop}`)
       const snapshot = await snapshotHas(name, ({ metadata }) => metadata.name)
       const ends = async () => {
@@ -269,11 +282,59 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
       await waitUntil(ends, { timeoutMs: 120_000, everyMs: 10, failure })
       await sleep(delayMs)
       await snapshots.delete(snapshot).catch(unlessNotFound)
-      assert.match(await phaseOf(name), /^(Completed|PartiallyFailed)$/)
+      const phase = await phaseOf(name)
       await scene.nothingIsLeft()
+      const isArchived = (await archived(name)).includes(`${shop}/${snapshot}`)
+      const taken = (await scene.driverSnapshots()).filter(handle => !before.includes(handle))
+      assert.equal(phase, isArchived ? 'Completed' : 'PartiallyFailed')
+      assert.equal(taken.length, isArchived ? 1 : 0)
+      assert.equal((await told(name)).errors.includes(snapshot), !isArchived)
     }
     await faults({})
     await scene.deleteBackups(...names)
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+  })
+
+  it('are missed by their backup when somebody deleted them before it ends, also while something still holds their objects', async () => {
+    const pair = 'csi-faults-pair'
+    await createCsiPod(given.cluster, { namespace: pair, claims: { left: {}, right: {} } })
+    const hold = JSON.stringify([
+      { op: 'add', path: '/metadata/finalizers/-', value: 'test.lateen.dev/held' },
+    ])
+    const letGo = JSON.stringify({ metadata: { finalizers: null } })
+    for (const [name, isHeld, why] of [
+      ['deleted', false, 'does not exist any more'],
+      ['terminating', true, 'is being deleted'],
+    ] as const) {
+      // The backup waits for the second snapshot, and does not look at the first one again before it ends.
+      const error = { code: 'UNAVAILABLE', message: 'one at a time' } as const
+      await faults({ calls: [{ method: 'CreateSnapshot', at: 2, error }] })
+      await scene.succeed('backup', 'create', name, `--include-namespaces=${pair}`)
+      const isReady = ({ metadata, status }: Snapshot) => (status?.readyToUse ? metadata.name : undefined)
+      const snapshot = await snapshotHas(name, isReady, pair)
+      const failure = () => new Error(`nobody sees that the snapshot ${snapshot} is ready`)
+      const isSeen = async () => {
+        const { status } = await scene.client.resource(BackupKind, scene.namespace).get(name)
+        return status?.backupItemOperationsCompleted === 1
+      }
+      await waitUntil(isSeen, { timeoutMs: 120_000, failure })
+      const object = ['-n', pair, 'volumesnapshot', snapshot]
+      if (isHeld) await kubectl(['patch', ...object, '--type=json', '-p', hold])
+      await kubectl(['delete', ...object, `--wait=${!isHeld}`])
+      await faults({})
+      assert.equal(await phaseOf(name), 'PartiallyFailed')
+      const { errors } = await told(name)
+      assert.match(errors, new RegExp(`${snapshot}.* ${why}`))
+      const inArchive = await archived(name)
+      assert.equal(inArchive.length, 1)
+      assert.ok(!inArchive.includes(`${pair}/${snapshot}`))
+      if (isHeld) await kubectl(['patch', ...object, '--type=merge', '-p', letGo])
+      await scene.nothingIsLeft()
+      assert.equal((await scene.driverSnapshots()).length, own.length + 1)
+      await scene.deleteBackups(name)
+    }
+    await kubectl(['delete', 'namespace', pair, '--wait=false'])
     await scene.nothingIsLeft()
     assert.deepEqual(await scene.driverSnapshots(), own)
   })
