@@ -22,6 +22,7 @@ import { reportMapName } from '../../packages/server/src/watchdog/bucket-report.
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { isAllowed, untilAllowed } from '../../tools/cluster/until-allowed.ts'
 import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
+import { driverClient } from '../csi-driver/driver-client.ts'
 import { lacks, type NamesInUse, nameFits, type ObjectRow, readObjectTable } from './csi-object-table.ts'
 import { claimManifest, createCsiPod, csiScene } from './csi-scene.ts'
 import { ObjectRecord, type RecordedObject } from './object-record.ts'
@@ -247,11 +248,16 @@ describe('The table of objects in docs/csi.md', { skip: given.skip, concurrency:
     await setRules(rules)
   })
 
-  it('needs the right to say which snapshot is to be deleted, and goes on once it has it', async () => {
+  it('needs the right to say which snapshot is to be deleted where its driver cannot, and goes on once it has it', async () => {
     const name = `${namespace}-stays`
     await untilAllowed(given.cluster, user, { ...snapshotGroup, verb: 'create', resource: 'volumesnapshots' })
     const { status } = await scene.backUp(name, `--include-namespaces=${moved}`, only)
     assert.equal(status?.phase, 'Completed', JSON.stringify(status))
+    const [snapshotId = '', ...others] = await scene.driverSnapshots()
+    assert.deepEqual(others, [])
+    // The snapshotter says itself which snapshot a content stands for, unless the driver does not know that.
+    using driver = driverClient(given.cluster.csi.socket)
+    await driver.controller.deleteSnapshot({ snapshotId })
     const noting = { verb: 'patch', resource: 'volumesnapshotcontents', subresource: 'status' }
     const rules = await withoutRule('snapshot-status', noting)
     await scene.succeed('backup', 'delete', name, '--confirm')
@@ -259,11 +265,9 @@ describe('The table of objects in docs/csi.md', { skip: given.skip, concurrency:
       const told = await scene.succeed('backup', 'describe', name)
       return /cannot patch resource "volumesnapshotcontents\/status"/.test(told)
     })
-    assert.equal((await scene.driverSnapshots()).length, 1)
     await setRules(rules)
     await scene.deleteBackups(name)
     await scene.nothingIsLeft()
-    assert.deepEqual(await scene.driverSnapshots(), [])
   })
 
   const user = `system:serviceaccount:${namespace}:velero`

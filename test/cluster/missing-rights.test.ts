@@ -205,14 +205,9 @@ async function starting({ namespace, scratch }: ServerScene, { kubeconfig }: Pla
 /** What a running server logs about something that it may not do. */
 async function logged(
   { namespace, scratch }: ServerScene,
-  { kubeconfig, leaderElection = false }: { kubeconfig: string; leaderElection?: boolean },
+  options: { kubeconfig: string; leaderElection?: boolean; backupSyncPeriod?: number },
 ): Promise<string> {
-  const { child, log, exited } = spawnServer({
-    namespace,
-    kubeconfig,
-    scratchFolder: scratch,
-    leaderElection,
-  })
+  const { child, log, exited } = spawnServer({ namespace, scratchFolder: scratch, ...options })
   try {
     const event = await waitUntil(
       async () =>
@@ -274,7 +269,7 @@ async function findingClass(scene: ServerScene, { kubeconfig }: Place): Promise<
     status: { phase: 'Completed', csiVolumeSnapshotsAttempted: 1 },
     classes: [{ metadata: { name: 'disks' }, driver: 'disk.example', deletionPolicy: 'Delete' }],
   })
-  return logged(scene, { kubeconfig })
+  return logged(scene, { kubeconfig, backupSyncPeriod: 1_000 })
 }
 
 async function backingUp(scene: ServerScene, place: Place): Promise<string> {
