@@ -297,7 +297,7 @@ export const soakPlans: SoakPlan[] = [
     shows:
       'a role without any one of its rules is told of, with the verb, the resource and the remedy; with all of them a server does what one may do that is cluster-admin',
     files: ['test/cluster/missing-rights.test.ts', 'test/cluster/least-privilege.test.ts'],
-    seeds: 20,
+    seeds: 23,
     timeoutMinutes: 30,
   },
   {
