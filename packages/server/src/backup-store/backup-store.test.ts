@@ -126,6 +126,33 @@ describe('A backup store', () => {
     assert.deepEqual(await beside(), [false, false])
   })
 
+  it('found every name taken where a store lists folders as if they were keys, and keeps those of claims', async t => {
+    const folders = new Set<string>()
+    const withFolders = (store: ObjectStore): ObjectStore =>
+      new Proxy(store, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name)
+          if (name !== 'listObjects') return typeof member === 'function' ? member.bind(target) : member
+          return async function* (request: Parameters<ObjectStore['listObjects']>[0]) {
+            for await (const key of target.listObjects(request)) {
+              folders.add(path.dirname(key))
+              yield key
+            }
+            yield* folders
+          }
+        },
+      })
+    const { backups } = await givenStore(t, withFolders)
+    const mine = { name: 'nightly', uid: 'mine' }
+    await backups.putClaim(mine)
+    assert.equal(await backups.hasBeside(mine, 'anything'), false)
+    await backups.deleteClaim(mine)
+    assert.deepEqual([...folders], ['team/backups/nightly/lateen-claims'])
+    assert.equal(await backups.hasBeside({ ...mine, uid: 'next' }, 'anything'), false)
+    await backups.putJson(file('nightly'), {})
+    assert.equal(await backups.hasBeside(mine, 'anything'), true)
+  })
+
   it('asks again whether a name is free when the store has failed to say so', async t => {
     const faults = () => failing('listObjects', Array.from({ length: 4 }, fault))
     const { backups } = await givenStore(t, faults())

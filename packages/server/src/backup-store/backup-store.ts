@@ -138,7 +138,8 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
       repeated(options, signal, async () => {
         const { name } = claim
         const folder = what === 'claims' ? layout.claimFolder(name) : layout.backupFolder(name)
-        for await (const key of list(folder, signal)) if (key !== layout.claimKey(claim)) return true
+        const own = layout.claimKey(claim)
+        for await (const key of list(folder, signal)) if (key !== own && !isFolderOf(own, key)) return true
         return false
       }),
     async *names(signal) {
@@ -177,6 +178,11 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
     signedUrl: (file, ttlSeconds, signal) =>
       store.createSignedUrl({ ...at(keyOf(file), signal), ttlSeconds }),
   }
+}
+
+/** Some stores have folders, and list them as keys: those that a claim is in came with it, or with an earlier one, and say nothing. */
+function isFolderOf(key: string, listed: string): boolean {
+  return key.startsWith(listed.endsWith('/') ? listed : `${listed}/`)
 }
 
 async function bodyOf(body: FileBody): Promise<ObjectBody> {

@@ -73,16 +73,18 @@ export class RunOperations {
 
   /**
    * Asks about every operation once, when all else is done; those that have failed are errors of the backup. Those of a backup that
-   * broke off are stopped instead. Throws the signal's reason.
+   * broke off are stopped instead: those whose actions do not hear it stay as they are, for whoever deletes the backup or gives it up. Throws
+   * the signal's reason.
    */
   async settle(failure: string | undefined): Promise<SettledOperations> {
     const { log, signal } = this.#scope
     if (failure !== undefined) {
       const error = `the backup failed: ${failure}`
-      const { operations, unheard } = await tellToStop(this.begun.all, { ports: this.#ports, error, signal })
-      // Those that did not hear are told again when the backup is abandoned.
-      this.#latest = unheard === 0 ? operations : this.begun.all
-      return { operations, ...countOperations(operations) }
+      const { operations, heard } = await tellToStop(this.begun.all, { ports: this.#ports, error, signal })
+      this.#latest = heard
+      // Whoever deletes a snapshot ends its upload, too: of a backup that broke off, none is good.
+      const known = operations.map((ended, at) => (isNativeSnapshot(ended) ? ended : (heard[at] ?? ended)))
+      return { operations: known, ...countOperations(known) }
     }
     const polled = await this.#ask()
     this.#latest = polled.operations

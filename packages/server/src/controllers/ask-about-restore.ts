@@ -44,7 +44,7 @@ export async function askAboutRestore(
   restore: Restore,
   scope: AskScope,
 ): Promise<SettledOperations | NoOperations> {
-  const { plugins, clock, log, signal } = scope
+  const { plugins, clock, log, random, signal } = scope
   await using place = await openPlace(restore, scope)
   const operations = await knownOperations(restore, place, scope)
   if ('reason' in operations) return operations
@@ -52,21 +52,28 @@ export async function askAboutRestore(
   const ports = restoreOperationPorts(restore, { plugins: session, clock, log })
   const settled = place.gone
     ? await stopOperations(operations, { ports, error: place.gone }, signal)
-    : await askOrStop(restore, { operations, ports }, signal)
+    : await askOrStop(restore, { operations, ports, beginAt: random() }, signal)
   await store(restore, settled, { ...scope, place })
   return settled
 }
 
+interface Asking {
+  operations: readonly RestoreOperation[]
+  ports: OperationPorts<RestoreOperation>
+  beginAt: number
+}
+
 function askOrStop(
   restore: Restore,
-  { operations, ports }: { operations: readonly RestoreOperation[]; ports: OperationPorts<RestoreOperation> },
+  { operations, ports, beginAt }: Asking,
   signal: AbortSignal,
 ): Promise<SettledOperations> {
   if (isCancelRequested(restore))
     return stopOperations(operations, { ports, error: cancelledByRequest }, signal)
   const timeoutMs = operationTimeoutOf(restore)
   const endAtFailure = restore.status?.phase === 'WaitingForPluginOperations'
-  return pollOperations(operations, ports, { timeoutMs, atOnce: askedAtOnce, endAtFailure, signal })
+  const options = { timeoutMs, atOnce: askedAtOnce, endAtFailure, beginAt, signal }
+  return pollOperations(operations, ports, options)
 }
 
 /** Where the files of a restore are, as far as it can be reached. */

@@ -217,7 +217,7 @@ async function lookOnce(backup: Backup, scope: Scope): Promise<void> {
 }
 
 async function oneRound(backup: Backup, store: BackupStore, scope: Scope): Promise<BackupRound> {
-  const { client, waiting, clock, log, perform, signal } = scope
+  const { client, waiting, clock, log, perform, random, signal } = scope
   const { uid = '', name = '', namespace = '' } = backup.metadata
   const owner = { uid, of: 'backup', name } as const
   const known = await waiting.load(owner, store, signal)
@@ -234,7 +234,8 @@ async function oneRound(backup: Backup, store: BackupStore, scope: Scope): Promi
   const asked = operationPortsOf(backup, { clock, log, plugins, snapshotters })
   const timeoutMs = operationTimeoutOf(backup)
   const endAtFailure = backup.status?.phase === 'WaitingForPluginOperations'
-  const polled = await pollOperations(known, asked, { timeoutMs, atOnce: askedAtOnce, endAtFailure, signal })
+  const options = { timeoutMs, atOnce: askedAtOnce, endAtFailure, beginAt: random(), signal }
+  const polled = await pollOperations(known, asked, options)
   for (const { operation, error } of polled.failures) {
     const { operationID, backupItemAction } = operation.spec
     log.error(

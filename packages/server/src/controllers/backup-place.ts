@@ -1,6 +1,7 @@
 import { type Backup, BackupStorageLocationKind } from '@lateen/api'
 import { type Clock, type KubeClient, type Logger, patiently } from '@lateen/kube'
-import type { PreparedBackup } from '../backup/prepare/prepare-backup.ts'
+import { chooseStorageLocation } from '../backup/prepare/choose-storage-location.ts'
+import type { BackupDefaults, PreparedBackup } from '../backup/prepare/prepare-backup.ts'
 import { type BackupStore, createBackupStore } from '../backup-store/backup-store.ts'
 import { type ClaimPorts, claimName, claimOf } from '../backup-store/claim-name.ts'
 import { type LocationPorts, openLocation, openPatiently } from '../backup-store/open-location.ts'
@@ -75,15 +76,18 @@ export async function releaseName(
 }
 
 /** Removes the claim of a backup that never began, where that can be done now. */
-export async function releaseClaim(backup: Backup, scope: PlaceScope): Promise<void> {
+export async function releaseClaim(
+  backup: Backup,
+  scope: PlaceScope & { defaults: Pick<BackupDefaults, 'storageLocation'> },
+): Promise<void> {
   const { client, ports, clock, random, log, signal } = scope
-  const { storageLocation } = backup.spec
-  if (!storageLocation) return
   try {
-    const location = await client
-      .resource(BackupStorageLocationKind, backup.metadata.namespace)
-      .get(storageLocation, { signal })
-    await using opened = await openLocation(location, ports, signal)
+    const locations = client.resource(BackupStorageLocationKind, backup.metadata.namespace).list({ signal })
+    const all = await locations.toArray()
+    // Which one it is, is written down only when the backup begins.
+    const { found } = chooseStorageLocation(backup.spec, all, scope.defaults.storageLocation)
+    if (found === undefined) return
+    await using opened = await openLocation(found, ports, signal)
     await createBackupStore({ location: opened, clock, random }).deleteClaim(claimOf(backup), signal)
   } catch (error) {
     signal.throwIfAborted()

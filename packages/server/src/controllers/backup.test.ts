@@ -10,8 +10,9 @@ import {
   systemClock,
 } from '@lateen/kube'
 import { phaseAfterWork } from '../backup/perform-backup.ts'
-import { type BackupControllerOptions, backupController, isGoneOrFailed, nextStep } from './backup.ts'
+import { type BackupControllerOptions, backupController, nextStep } from './backup.ts'
 import { finalized } from './backup-finalizer.ts'
+import { presenceOf } from './backup-presence.ts'
 import { LatestObjects } from './latest-objects.ts'
 
 const backupPhases: readonly BackupPhase[] = BackupKind.phases?.phases ?? []
@@ -127,19 +128,20 @@ describe('A backup that did not answer to its move', () => {
       return now
     }
     const client = { resource: () => ({ get }) } as unknown as BackupControllerOptions['client']
-    return isGoneOrFailed(before, { client, signal: new AbortController().signal })
+    return presenceOf(before, { client, signal: new AbortController().signal })
   }
 
   it('was taken for deleted when others had moved it on, and lost its files: it goes on', async () => {
     for (const phase of ['WaitingForPluginOperationsPartiallyFailed', 'Finalizing', 'Completed'] as const) {
-      assert.equal(await answers({ ...before, status: { phase } }), false, phase)
+      assert.equal(await answers({ ...before, status: { phase } }), 'moved on', phase)
     }
   })
 
-  it('is gone, or has failed', async () => {
-    assert.equal(await answers(undefined), true)
-    assert.equal(await answers({ ...before, metadata: { name: 'nightly', uid: 'another' } }), true)
-    assert.equal(await answers({ ...before, status: { phase: 'Failed' } }), true)
+  it('is gone, has failed, or is where it was', async () => {
+    assert.equal(await answers(undefined), 'gone')
+    assert.equal(await answers({ ...before, metadata: { name: 'nightly', uid: 'another' } }), 'gone')
+    assert.equal(await answers({ ...before, status: { phase: 'Failed' } }), 'failed')
+    assert.equal(await answers(before), 'in progress')
   })
 })
 

@@ -18,8 +18,8 @@ import {
   keyOf,
   type ObjectEvent,
   type Outcome,
+  patiently,
   type ReconcileContext,
-  unlessNotFound,
   watching,
 } from '@lateen/kube'
 import { observeFacts } from '../backup/observe-facts.ts'
@@ -30,6 +30,7 @@ import type { LocationPorts } from '../backup-store/open-location.ts'
 import { haveSnapshotsDiscarded } from '../csi/discard-snapshots-of.ts'
 import { cancelMovesIfPossible } from '../volumes/cancel-moves.ts'
 import { beginOrRelease, openPlace, releaseClaim, releaseName } from './backup-place.ts'
+import { presenceOf } from './backup-presence.ts'
 import { DeletedObjects } from './deleted-objects.ts'
 import { failInterrupted, leftoversAnnotation, removeDeleted, removeLeftovers } from './fail-interrupted.ts'
 import type { LatestObjects } from './latest-objects.ts'
@@ -186,12 +187,22 @@ async function takeBackup(found: Backup, scope: Scope): Promise<void> {
     // One that has not begun is left for the next server.
     if (started === undefined) scope.signal.throwIfAborted()
     if (started === undefined && isConflict(error)) throw error
-    const hasLeftovers = started !== undefined && mayHaveLeftovers(error)
+    if (started === undefined) return await failBefore(prepared.backup, error, scope)
+    const hasLeftovers = mayHaveLeftovers(error)
     if (isGone(scope.backups.get(keyOf(found)), found)) {
-      return await endDeleted(started ?? found, { error, hasLeftovers }, scope)
+      return await endDeleted(started, { error, hasLeftovers }, scope)
     }
-    await fail(started ?? prepared.backup, { error, hasLeftovers }, scope)
+    await fail(started, { error, hasLeftovers }, scope)
   }
+}
+
+/** One that has not begun has stored and begun nothing. What lies in the bucket under its name belongs to others. */
+async function failBefore(backup: Backup, error: unknown, scope: Scope): Promise<void> {
+  if (isGone(scope.backups.get(keyOf(backup)), backup)) return
+  const { name } = backup.metadata
+  scope.log.error({ error, backup: name }, 'backup failed')
+  const completionTimestamp = formatTime(scope.clock.now())
+  await move(backup, { phase: 'Failed', failureReason: textOf(error), completionTimestamp }, scope)
 }
 
 async function prepare(backup: Backup, scope: Scope): Promise<PreparedBackup> {
@@ -207,9 +218,11 @@ async function performAndMove(work: Performance, scope: Scope): Promise<void> {
   const performed = await performUnlessCancelled(work, scope)
   const status: BackupStatus = { ...performed.status, phase: phaseAfterWork(performed) }
   if (status.phase !== 'Failed') {
-    const moved = await move(backup, status, scope)
+    const moved = await patiently(() => move(backup, status, scope), { clock, log, signal })
     // Whoever deleted it meanwhile wants neither its files nor its operations.
-    if (moved === undefined && (await isGoneOrFailed(backup, scope))) await removeLeftovers(backup, scope)
+    if (moved !== undefined) return
+    const presence = await presenceOf(backup, scope)
+    if (presence === 'gone' || presence === 'failed') await removeLeftovers(backup, scope)
     return
   }
   await cancelMovesOf(backup, scope)
@@ -222,22 +235,25 @@ async function performAndMove(work: Performance, scope: Scope): Promise<void> {
   await move(withLeftovers(backup, hasLeftovers), { ...status, completionTimestamp }, scope)
 }
 
-/** Even a server that is told to stop says what became of the backup, if it can in a few seconds. */
+/**
+ * Even a server that is told to stop says what became of the backup, if it can in a few seconds. Throws when the API server cannot be asked
+ * whether it is still for us to say.
+ */
 async function fail(
   backup: Backup,
   { error, hasLeftovers }: { error: unknown; hasLeftovers: boolean },
   scope: Scope,
 ): Promise<void> {
   const stopped = scope.signal.aborted
-  const failureReason = stopped
-    ? 'the server was stopped during the backup'
-    : error instanceof Error
-      ? error.message
-      : String(error)
+  const failureReason = stopped ? 'the server was stopped during the backup' : textOf(error)
   if (!stopped) scope.log.error({ error, backup: backup.metadata.name }, 'backup failed')
   const completionTimestamp = formatTime(scope.clock.now())
   // A snapshot may have to be waited for; there is to be time for the phase after that.
   const first = lastWords(scope.signal, LAST_WORDS_MS / 2)
+  // The answer to its last move may have been lost: others go on with it, and need what it has stored and begun.
+  const { clock, log } = scope
+  const ask = () => presenceOf(backup, { client: scope.client, signal: first })
+  if ((await patiently(ask, { clock, log, signal: first })) === 'moved on') return
   await cancelMovesOf(backup, { ...scope, signal: first })
   const areDiscarded = await haveSnapshotsDiscarded(backup, { ...scope, signal: first })
   const isLeft = hasLeftovers || !areDiscarded
@@ -245,23 +261,19 @@ async function fail(
   const signal = lastWords(scope.signal, LAST_WORDS_MS / 2)
   const status = { phase: 'Failed', failureReason, completionTimestamp } as const
   const written = await move(failed, status, { ...scope, signal })
+  if (written !== undefined || !isLeft) return
   // Deleted in the meantime: no object says any more that something is left.
-  if (written === undefined && isLeft) scope.left.note({ type: 'deleted', object: backup })
+  const presence = await presenceOf(backup, { client: scope.client, signal })
+  if (presence === 'gone') scope.left.note({ type: 'deleted', object: backup })
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function cancelMovesOf({ metadata }: Backup, { client, log, signal }: Scope): Promise<void> {
   const { uid = '', namespace = '' } = metadata
   await cancelMovesIfPossible({ of: 'backup', uid }, { client, log, namespace, signal })
-}
-
-/** Asks the API server: a move whose answer was lost has succeeded, and others have moved the backup on since. */
-export async function isGoneOrFailed(
-  backup: Backup,
-  { client, signal }: Pick<Scope, 'client' | 'signal'>,
-): Promise<boolean> {
-  const { name = '', namespace } = backup.metadata
-  const now = await client.resource(BackupKind, namespace).get(name, { signal }).catch(unlessNotFound)
-  return isGone(now, backup) || now?.status?.phase === 'Failed'
 }
 
 /** What a server that was told to stop has for something that must not be left undone; one that goes on has all the time. */

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { type Backup, type BackupStorageLocation, cancelAnnotation } from '@lateen/api'
 import { type Informer, type KubeClient, KubeError, silentLogger, systemClock } from '@lateen/kube'
-import { PluginError, type VolumeSnapshotter } from '@lateen/plugin'
+import { ObjectStoreError, PluginError, type VolumeSnapshotter } from '@lateen/plugin'
 import { createBackupStore } from '../backup-store/backup-store.ts'
 import { bucketLayout } from '../backup-store/bucket-layout.ts'
 import type { LocationPorts } from '../backup-store/open-location.ts'
@@ -38,7 +38,7 @@ async function given(t: TestContext) {
   const folder = await mkdtemp(path.join(tmpdir(), 'lateen-interrupted-'))
   t.after(() => rm(folder, { recursive: true }))
   await mkdir(path.join(folder, 'bucket'))
-  const seen = { now: systemClock.now(), patches: [] as Partial<Backup>[], isThere: true }
+  const seen = { now: systemClock.now(), patches: [] as Partial<Backup>[], isThere: true, present: backup }
   const clock = { ...systemClock, now: () => seen.now }
   const behaviour: Behaviour = { cancel: async () => {}, deleteSnapshot: async () => {} }
   const files = await filesIn(folder)
@@ -59,7 +59,7 @@ async function given(t: TestContext) {
     ports: { objectStores: { create: () => files } } as unknown as LocationPorts,
     patience: new Patience({ clock, patienceMs: 600_000 }),
   }
-  return { scope, seen, behaviour, store, hasFiles: () => store.hasAny(name, signal) }
+  return { scope, seen, behaviour, store, files, hasFiles: () => store.hasAny(name, signal) }
 }
 
 const item = { group: '', resource: 'configmaps', namespace: 'shop', name: 'web' }
@@ -86,7 +86,15 @@ async function filesIn(folder: string): Promise<FilesystemStore> {
   return files
 }
 
-function clientOf(folder: string, seen: { patches: Partial<Backup>[]; isThere: boolean }): KubeClient {
+/** What a test sees, and changes, of the cluster. */
+interface Cluster {
+  patches: Partial<Backup>[]
+  /** The location. */
+  isThere: boolean
+  present: Backup
+}
+
+function clientOf(folder: string, seen: Cluster): KubeClient {
   const location: BackupStorageLocation = {
     apiVersion: 'velero.io/v1',
     kind: 'BackupStorageLocation',
@@ -99,12 +107,17 @@ function clientOf(folder: string, seen: { patches: Partial<Backup>[]; isThere: b
       return location
     },
     async *list() {},
+    // Of backups.
     async patch(_name: string, { body }: { body: Partial<Backup> }) {
       seen.patches.push(body)
       return { ...backup, ...body }
     },
   }
-  return { resource: () => resource, discovery: { all: async () => [] } } as unknown as KubeClient
+  const backups = { ...resource, get: async () => seen.present }
+  return {
+    resource: ({ kind }: { kind: string }) => (kind === 'Backup' ? backups : resource),
+    discovery: { all: async () => [] },
+  } as unknown as KubeClient
 }
 
 function pluginsOf(behaviour: Behaviour) {
@@ -137,6 +150,14 @@ describe('a backup whose server died', () => {
     const metadata = { ...backup.metadata, annotations: { [cancelAnnotation]: 'true' } }
     await failInterrupted({ ...backup, metadata }, scope)
     assert.equal(seen.patches[1]?.status?.failureReason, 'cancelled by request')
+  })
+
+  it('lost its files and operations when the answer to its last move was: it goes on', async t => {
+    const { scope, seen, behaviour, hasFiles } = await given(t)
+    behaviour.cancel = () => assert.fail('it is waited for')
+    seen.present = { ...backup, status: { phase: 'WaitingForPluginOperations' } }
+    await failInterrupted(backup, scope)
+    assert.deepEqual([seen.patches, await hasFiles()], [[], true])
   })
 
   it('says that something is left of it when a plugin was away in the only attempt', async t => {
@@ -196,6 +217,23 @@ describe('a failed backup with metadata in the bucket', () => {
 })
 
 describe('what a deleted backup has left', () => {
+  it('kept all others from beginning, without an end, where the bucket refuses to delete', async t => {
+    for (const part of ['nothing', 'cancel'] as const) {
+      const { scope, seen, behaviour, files } = await given(t)
+      if (part === 'cancel') behaviour.cancel = away
+      files.deleteObject = async () => {
+        throw new ObjectStoreError('ACCESS_DENIED', {
+          reason: 'access denied',
+          hint: 'ask for it',
+          retryable: false,
+        })
+      }
+      for (const _attempt of [1, 2]) await assert.rejects(removeDeleted(backup, scope))
+      seen.now += 600_000
+      assert.equal(await removeDeleted(backup, scope), false)
+    }
+  })
+
   it('is looked after for as long as that of any other, and no longer when its location is gone', async t => {
     const { scope, seen, behaviour, hasFiles } = await given(t)
     behaviour.deleteSnapshot = away

@@ -14,6 +14,7 @@ import { type LocationPorts, openLocation } from '../backup-store/open-location.
 import { discardSnapshotsOf } from '../csi/discard-snapshots-of.ts'
 import { cancelMoves } from '../volumes/cancel-moves.ts'
 import { releaseName } from './backup-place.ts'
+import { presenceOf } from './backup-presence.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { type LeftBehind, LeftBehindError } from './left-behind.ts'
 import { patchInPhase } from './patch-in-phase.ts'
@@ -43,6 +44,8 @@ const interrupted = 'found a backup with status "InProgress" during the server s
 export async function failInterrupted(backup: Backup, scope: InterruptedScope): Promise<void> {
   const { client, backups, clock, log, signal } = scope
   const { name = '' } = backup.metadata
+  // What is remembered of it may be old: a server that has lost the answer to its last move is no dead one.
+  if ((await presenceOf(backup, scope)) !== 'in progress') return
   const annotations: Record<string, string> = {}
   await cancelMoves({ of: 'backup', uid: backup.metadata.uid ?? '' }, movesPorts(backup, scope))
   try {
@@ -71,6 +74,11 @@ function movesPorts({ metadata }: Backup, { client, log, signal }: InterruptedSc
  * LeftBehindError for as long as there is patience with what cannot be stopped or deleted.
  */
 export async function removeLeftovers(backup: Backup, scope: InterruptedScope): Promise<void> {
+  await removeAllLeft(backup, scope)
+  scope.patience.forget(backup.metadata.uid ?? '')
+}
+
+async function removeAllLeft(backup: Backup, scope: InterruptedScope): Promise<void> {
   const { client, clock, log, random, ports, perform, signal } = scope
   await discardSnapshotsOf(backup, scope)
   const { name = '', namespace } = backup.metadata
@@ -99,7 +107,6 @@ export async function removeDeleted(backup: Backup, scope: InterruptedScope): Pr
   const { uid = '', name } = backup.metadata
   try {
     await removeLeftovers(backup, scope)
-    patience.forget(uid)
     return true
   } catch (error) {
     signal.throwIfAborted()
@@ -116,10 +123,8 @@ function requireNothingLeft(
   { log, patience }: InterruptedScope,
 ): void {
   const { uid = '', name } = metadata
-  if (left.unheard > 0 || left.snapshots.length > 0) {
-    const error = new LeftBehindError(left)
-    if (patience.lasts(uid)) throw error
-    log.warn({ error, backup: name }, 'what a failed backup has begun is given up, and nobody looks after it')
-  }
-  patience.forget(uid)
+  if (left.unheard === 0 && left.snapshots.length === 0) return
+  const error = new LeftBehindError(left)
+  if (patience.lasts(uid)) throw error
+  log.warn({ error, backup: name }, 'what a failed backup has begun is given up, and nobody looks after it')
 }

@@ -46,7 +46,7 @@ export async function stopBackupOperations(
 ): Promise<CancelledOperations<BackupOperation>> {
   const { plugins, openSnapshotters, clock, log, reason, signal } = scope
   const unfinished = operations.filter(({ status }) => !hasEnded(status)).length
-  if (unfinished === 0) return { operations: [...operations], unheard: 0 }
+  if (unfinished === 0) return { operations: [...operations], heard: [...operations], unheard: 0 }
   log.info({ backup: backup.metadata.name, operations: unfinished, reason }, 'operations are stopped')
   await using session = plugins.open({ log })
   const snapshotters = openSnapshotters?.(session)

@@ -53,6 +53,10 @@ describe('cancelling operations', () => {
     const stopped = await tellToStop(operations, { ports, error: 'enough', signal })
     assert.equal(stopped.unheard, 2)
     assert.ok(stopped.operations.every(({ status }) => status.phase === 'Failed'))
+    assert.deepEqual(
+      stopped.heard.map(({ status }) => status.phase),
+      ['Failed', 'InProgress', 'InProgress', 'Failed'],
+    )
   })
 
   it('keeps the beginning of a long reason', async () => {

@@ -15,6 +15,8 @@ export interface CancelOptions<Operation extends ItemOperation> {
 export interface CancelledOperations<Operation> {
   /** All of them: those that had not ended as failed. */
   operations: Operation[]
+  /** The same, but those whose actions were not told are as they were. */
+  heard: Operation[]
   /** How many of them their actions were not told of, because nobody answered. Whoever tells them again may be heard. */
   unheard: number
 }
@@ -36,6 +38,7 @@ export async function tellToStop<Operation extends ItemOperation>(
   { ports, error, signal }: CancelOptions<Operation>,
 ): Promise<CancelledOperations<Operation>> {
   const ended = [...operations]
+  const heard = [...operations]
   const left = [...operations.keys()].reverse()
   const failed = { phase: 'Failed', error: cutText(error, longestTexts.error) } as const
   let unheard = 0
@@ -43,8 +46,11 @@ export async function tellToStop<Operation extends ItemOperation>(
     for (let at = left.pop(); at !== undefined; at = left.pop()) {
       const operation = operations[at]
       if (operation === undefined || hasEnded(operation.status)) continue
-      if ((await ports.cancel(operation, signal)) === 'unreachable') unheard += 1
-      ended[at] = { ...operation, status: { ...operation.status, ...failed } }
+      const answer = await ports.cancel(operation, signal)
+      const stopped = { ...operation, status: { ...operation.status, ...failed } }
+      ended[at] = stopped
+      if (answer === 'unreachable') unheard += 1
+      else heard[at] = stopped
     }
   }
   try {
@@ -52,7 +58,7 @@ export async function tellToStop<Operation extends ItemOperation>(
   } finally {
     ports.reportUntold()
   }
-  return { operations: ended, unheard }
+  return { operations: ended, heard, unheard }
 }
 
 /** Operations by their ids and actions, those that come later in place of earlier ones: what a journal and a file say together. */
