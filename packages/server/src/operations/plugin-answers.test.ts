@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { Backup } from '@lateen/api'
 import { type Clock, type Logger, silentLogger } from '@lateen/kube'
 import {
@@ -146,6 +147,21 @@ describe('asking the action of an operation', () => {
     cut()
     assert.match(await typeOf(slow), /^unreachable: there was no answer/)
     assert.equal(await typeOf(ask()), 'progress')
+  })
+
+  it('took a minute each for all operations of which one half hung, and heard no cancelling: 32 are enough', async () => {
+    let asked = 0
+    const progress = async () => {
+      asked += 1
+      if (asked % 2 === 0) return going
+      await setImmediate()
+      throw new PluginError('TIMEOUT', { reason: 'no answer within 60 s' })
+    }
+    const { ask } = portsWith({ action: { progress } })
+    // Each of those that hang is overtaken by one that answers.
+    const pair = () => Promise.all([ask(), ask()])
+    for (let at = 0; at < 40; at++) await pair()
+    assert.equal(asked, 64)
   })
 
   it('asks the snapshotter about a snapshot', async () => {

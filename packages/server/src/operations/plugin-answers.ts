@@ -165,14 +165,18 @@ function portsOf<Operation extends ItemOperation>(
   }
 }
 
+/** So often an action is waited for in vain, whatever else it answers: each time takes a minute of whoever asks. */
+const mostSilences = 32
+
 /**
- * The actions that were waited for in vain while they answered nobody. One that takes one call after the other is only slow: it may
- * answer some of those that were made at once too late.
+ * The actions that were waited for in vain while they answered nobody, or too often. One that takes one call after the other is only slow: it
+ * may answer some of those that were made at once too late.
  */
 class SilentActions {
   readonly #errors = new Map<string, unknown>()
   /** How many calls of an action have ended in anything but silence. */
   readonly #heard = new Map<string, number>()
+  readonly #silences = new Map<string, number>()
 
   has(action: string): boolean {
     return this.#errors.has(action)
@@ -192,7 +196,11 @@ class SilentActions {
       return answer
     } catch (error) {
       if (!saidNothing(error)) this.#heard.set(action, this.#count(action) + 1)
-      else if (this.#count(action) === before) this.#errors.set(action, error)
+      else {
+        const silences = (this.#silences.get(action) ?? 0) + 1
+        this.#silences.set(action, silences)
+        if (this.#count(action) === before || silences >= mostSilences) this.#errors.set(action, error)
+      }
       throw error
     }
   }

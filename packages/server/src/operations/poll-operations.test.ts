@@ -49,6 +49,22 @@ function ports(answers: Record<string, Answer>, now = createdAt) {
 const options = { timeoutMs: 60_000, atOnce: 2, signal }
 
 describe('polling operations', () => {
+  it('begins where it is told to, and asks about all', async () => {
+    const operations = [...'abcd'].map(id => operation(id, id === 'a' ? 'Completed' : 'New'))
+    const { all, asked } = ports({ b: going(1), c: going(2), d: going(3) })
+    const polled = await pollOperations(operations, all, { ...options, atOnce: 1, beginAt: 0.5 })
+    assert.deepEqual(asked, ['c', 'd', 'b'])
+    assert.deepEqual(
+      polled.operations.map(({ spec, status }) => [spec.operationID, status.nCompleted]),
+      [
+        ['a', undefined],
+        ['b', 1],
+        ['c', 2],
+        ['d', 3],
+      ],
+    )
+  })
+
   it('asks about those that have not ended, and keeps their order', async () => {
     const operations = [operation('a', 'Completed'), operation('b'), operation('c', 'Failed'), operation('d')]
     const { all, asked } = ports({ b: going(1), d: { type: 'refused', reason: 'gone' } })

@@ -29,6 +29,8 @@ export interface PollOptions {
   atOnce: number
   /** Whether the first failure is to be known before all others have been asked about. */
   endAtFailure?: boolean
+  /** Where to begin among them, from 0 to 1: not always with those that nobody answers for, so that others are asked about, too. */
+  beginAt?: number
 }
 
 /** How all operations stand. */
@@ -53,7 +55,7 @@ export interface OperationCounts {
 export async function pollOperations<Operation extends ItemOperation>(
   operations: readonly Operation[],
   ports: OperationPorts<Operation>,
-  { timeoutMs, atOnce, endAtFailure = false, signal }: PollOptions & { signal: AbortSignal },
+  { timeoutMs, atOnce, endAtFailure = false, beginAt = 0, signal }: PollOptions & { signal: AbortSignal },
 ): Promise<PolledOperations<Operation>> {
   const polled: PolledOperations<Operation> = {
     operations: [...operations],
@@ -63,7 +65,9 @@ export async function pollOperations<Operation extends ItemOperation>(
     failed: 0,
     unfinished: 0,
   }
-  const waiting = [...operations.entries()].filter(([, { status }]) => !hasEnded(status)).values()
+  const unended = [...operations.entries()].filter(([, { status }]) => !hasEnded(status))
+  const first = Math.floor(beginAt * unended.length)
+  const waiting = [...unended.slice(first), ...unended.slice(0, first)].values()
   const over = new AbortController()
   const asking = AbortSignal.any([signal, over.signal])
   /** Undefined when it was not to be waited for. */
