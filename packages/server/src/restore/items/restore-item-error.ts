@@ -10,6 +10,7 @@ export type RestoreItemErrorCode =
   | 'ITEM_VOLUME_FAILED'
   | 'NAMESPACE_UNUSABLE'
   | 'VOLUME_EMPTY'
+  | 'VOLUME_SHARED'
 
 export interface RestoreItemErrorDetails {
   /** The whole sentence, without the hint. */

@@ -159,6 +159,7 @@ async function beginPod(
   { item, created }: CreatedObject,
   signal: AbortSignal,
 ): Promise<void> {
+  warnOfSharedClaims(run, item, created)
   try {
     await run.volumes.podRestored(created, item.source.namespace, signal)
   } catch (error) {
@@ -171,8 +172,15 @@ async function beginPod(
 /** Where nothing is written: what would be said of the volumes of a pod. */
 function tellOfPodData(run: RestoreRun, { item, groupResource, object }: ObjectToSend): void {
   if (groupResource !== 'pods') return
+  warnOfSharedClaims(run, item, object)
   const error = run.volumes.missingPodData(object, item.source.namespace)
   if (error !== undefined) podDataFailed(run, item, error)
+}
+
+function warnOfSharedClaims({ volumes, report }: RestoreRun, item: ItemInHand, pod: ActionItem): void {
+  const error = volumes.sharedClaims(pod, item.source.namespace)
+  if (error === undefined) return
+  report.warn({ ...placeOf(item), error, message: 'A pod does not wait for all of its volumes' })
 }
 
 function podDataFailed({ report }: RestoreRun, item: ItemInHand, error: unknown): void {

@@ -18,7 +18,8 @@ interface Named {
 export class BackedUpIndex {
   readonly #infos: ReadonlyMap<string, VolumeInfo>
   readonly #snapshots: ReadonlyMap<string, NativeSnapshot>
-  readonly #claimsOfPodVolumes = new Set<string>()
+  /** The pod through which the files of a claim were read, by the claim. */
+  readonly #podsOfClaims = new Map<string, string>()
   readonly #claimsOfCsiSnapshots = new Set<string>()
   readonly #podVolumeBackups: ReadonlyMap<string, readonly PodVolumeBackup[]>
 
@@ -27,9 +28,8 @@ export class BackedUpIndex {
     this.#snapshots = new Map(snapshots.map(each => [each.spec.persistentVolumeName, each]))
     for (const { spec, metadata, status } of podVolumeBackups) {
       if (status?.phase !== 'Completed' || !status.snapshotID) continue
-      this.#claimsOfPodVolumes.add(
-        keyOf({ namespace: spec.pod.namespace, name: metadata.annotations?.[annotationNames.pvcName] }),
-      )
+      const name = metadata.annotations?.[annotationNames.pvcName]
+      this.#podsOfClaims.set(keyOf({ namespace: spec.pod.namespace, name }), spec.pod.name ?? '')
     }
     for (const { metadata, spec } of csiSnapshots as readonly VolumeSnapshot[]) {
       const name = spec?.source?.persistentVolumeClaimName
@@ -49,7 +49,12 @@ export class BackedUpIndex {
 
   /** Whether the files of a claim's volume are in the backup. */
   hasPodVolumeBackup(claim: Named): boolean {
-    return this.#claimsOfPodVolumes.has(keyOf(claim))
+    return this.#podsOfClaims.has(keyOf(claim))
+  }
+
+  /** The name of the pod that waits for the files of a claim's volume, which are restored through it. */
+  podOfClaim(claim: Named): string | undefined {
+    return this.#podsOfClaims.get(keyOf(claim))
   }
 
   /** Whether an old backup lists a CSI snapshot of a claim. */

@@ -105,6 +105,24 @@ export class RestoreVolumes {
     })
   }
 
+  /**
+   * Why a pod may find claims of its own without their files, or half of them: these are restored through another pod, the only one that
+   * waits for them. Undefined when there are none.
+   */
+  sharedClaims(pod: ActionItem, sourceNamespace: string): RestoreItemError | undefined {
+    if ('unavailable' in this.#options.volumes.podVolumes) return undefined
+    const { name = '', namespace = '' } = pod.metadata
+    const shared = claimsOf(pod).flatMap(claim => {
+      const owner = this.#index.podOfClaim({ namespace: sourceNamespace, name: claim })
+      return owner === undefined || owner === name ? [] : [`${claim} (pod ${owner})`]
+    })
+    if (shared.length === 0) return undefined
+    return new RestoreItemError('VOLUME_SHARED', podItem(pod), {
+      message: `pods/${namespace}/${name} may start before the files of its claims are there: another pod waits for those of ${shared.join(', ')}, through which they are restored`,
+      hint: 'delete the pod when the restore has ended, so that it starts anew with all of its files',
+    })
+  }
+
   /** Takes note of a claim that was created. */
   claimRestored(claim: ActionItem): void {
     const { namespace = '', name = '' } = claim.metadata
@@ -274,6 +292,13 @@ export class RestoreVolumes {
 
 function volumeItem(name: string): { groupResource: GroupResource; namespace: string; name: string } {
   return { groupResource: volumes, namespace: '', name }
+}
+
+function claimsOf(pod: ActionItem): string[] {
+  const { volumes } = ((pod as { spec?: object }).spec ?? {}) as {
+    volumes?: readonly { persistentVolumeClaim?: { claimName?: string } | null }[] | null
+  }
+  return (volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? [])
 }
 
 function podItem({ metadata }: ActionItem): {
