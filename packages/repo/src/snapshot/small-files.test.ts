@@ -37,7 +37,8 @@ const newFolder = () => ({ at: (name: string) => name }) as unknown as SourceFol
 
 describe('Small files', () => {
   it('travel in whole batches, however many folders the walks of a large machine have open', () => {
-    const { add, batches } = given()
+    const { files, add, batches } = given()
+    using _ = files.walking()
     const folder = newFolder()
     for (let n = 0; n < 512; n++) assert.equal(add(folder), undefined)
     assert.deepEqual(batches, [256, 256])
@@ -45,6 +46,7 @@ describe('Small files', () => {
 
   it('hold no more than some hundred folders, and walks that wait for fewer send no batch each', async () => {
     const { files, add, batches, open, settled } = given()
+    using _ = files.walking()
     for (let n = 0; n < 512; n++) assert.equal(add(newFolder()), undefined)
     const waits = Array.from({ length: 100 }, () => add(newFolder()))
     assert.deepEqual(batches, [256, 256, 1])
@@ -54,5 +56,24 @@ describe('Small files', () => {
     assert.equal(add(newFolder()), undefined)
     files.flush()
     assert.deepEqual(batches, [256, 256, 1, 100])
+  })
+
+  it('were left behind when nobody sent them any more: a walk waited for them, or the last one had ended', () => {
+    const { files, add, batches } = given()
+    const folder = newFolder()
+    {
+      using _ = files.walking()
+      add(folder)
+      {
+        using _ = files.awaiting()
+        add(folder)
+        assert.deepEqual(batches, [1, 1])
+      }
+      add(folder)
+      assert.deepEqual(batches, [1, 1])
+    }
+    assert.deepEqual(batches, [1, 1, 1])
+    add(folder)
+    assert.deepEqual(batches, [1, 1, 1, 1])
   })
 })

@@ -41,6 +41,7 @@ export class SmallFiles {
   readonly #folders = new HeldFolders()
   #fewerFolders: Promise<void> | undefined
   #walks = 0
+  #awaited = 0
 
   constructor(run: UploadRun) {
     this.#run = run
@@ -56,12 +57,17 @@ export class SmallFiles {
     batch.bytes += file.entry.size
     this.#folders.hold(file.entry.folder)
     const isWhole = batch.files.length >= filesPerBatch || batch.bytes >= bytesPerBatch
-    if (isWhole) {
+    if (isWhole || this.#isLast) {
       this.#batches.delete(kind)
       this.#send(batch)
     }
     if (this.#folders.count > mostHeldFolders) return this.#untilFewerFolders()
     return isWhole && this.#run.threads.isFull ? Promise.race(this.#inThreads) : undefined
+  }
+
+  /** Nobody sends the file later: who would is waiting for it, or has ended. */
+  get #isLast(): boolean {
+    return this.#walks === 0 || this.#awaited > 0
   }
 
   /** Sends what is queued. */
@@ -70,13 +76,24 @@ export class SmallFiles {
     this.#batches.clear()
   }
 
-  /** Counts a folder whose entries are being looked at. When the last one has ended, no more files come. */
+  /** Counts a folder whose entries are being looked at. When the last one has ended, hardly any more files come. */
   walking(): Disposable {
     this.#walks++
     return {
       [Symbol.dispose]: () => {
         this.#walks--
         if (this.#walks === 0) this.flush()
+      },
+    }
+  }
+
+  /** Sends what is queued, and until disposed whatever comes: somebody who is counted waits for it. */
+  awaiting(): Disposable {
+    this.#awaited++
+    this.flush()
+    return {
+      [Symbol.dispose]: () => {
+        this.#awaited--
       },
     }
   }

@@ -137,7 +137,7 @@ class EntryUploader {
       }
     } catch (error) {
       if (!(error instanceof SourceReadError)) return run.fail(error)
-      run.files.flush()
+      using _ = run.files.awaiting()
       await this.settled()
       throw error
     }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -17,6 +18,7 @@ import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { memoryStorage } from '../blob/memory.ts'
+import { systemClock } from '../clock/clock.ts'
 import { isRepoError, RepoError } from '../errors/repo-error.ts'
 import { createRepository, type Repository } from '../repository.ts'
 import type { ToThread } from '../threads/thread-messages.ts'
@@ -58,6 +60,7 @@ function given(files: Record<string, string | Buffer>): string {
 
 const source = { host: 'h', userName: 'u', path: '/data' }
 const newRepository = () => createRepository({ storage: memoryStorage(), password: 'secret' })
+const nobody = 65534
 const forced = { threads: 2, threadsFrom: 0 } as const
 
 function upload(repository: Repository, tree: string, options: Partial<UploadOptions> = {}) {
@@ -302,5 +305,33 @@ describe('an upload with threads', () => {
     }
     assert.ok(parts.some(length => length > 0 && length < 60 << 20))
     assert.equal((await filesBelow(repository, snapshot.rootEntry)).get('big')?.length, 60 << 20)
+  })
+})
+
+describe('a folder that cannot be read any more while one in it is', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, () => {
+  it('kept the upload for ever, which could not be cancelled either: it ends with what is wrong', async () => {
+    const names = Array.from({ length: 300 }, (_, at) => `z${at}`)
+    const files = [...names, ...names.map(name => `sub/${name}`)]
+    const tree = given(Object.fromEntries(files.map(name => [name, name])))
+    for (const folder of [tree, path.join(tree, 'sub')]) chownSync(folder, nobody, nobody)
+    await using repository = await newRepository()
+    let now = systemClock.now()
+    const uploading = upload(repository, tree, {
+      parallel: 2,
+      // Every look at it is a while later, so that walks take turns and tell of each entry.
+      clock: { now: () => (now += 200), sleep: systemClock.sleep },
+      onProgress: ({ directories }) => {
+        if (directories < 2) return
+        process.seteuid?.(nobody)
+        chmodSync(tree, 0o400)
+      },
+      signal: AbortSignal.timeout(20_000),
+    }).finally(() => process.seteuid?.(0))
+    await assert.rejects(
+      uploading,
+      error => isRepoError(error, 'SOURCE_FAILED') && /EACCES/.test(error.message),
+    )
   })
 })
