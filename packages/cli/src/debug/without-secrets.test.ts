@@ -40,6 +40,13 @@ describe('withoutSecrets', () => {
     })
   })
 
+  it('showed the password of a proxy that was named without a scheme', () => {
+    const variable = { name: 'HTTPS_PROXY', value: 'me:x1@proxy:3128' }
+    assert.deepEqual(withoutSecrets(variable), { name: 'HTTPS_PROXY', value: '<left-out>@proxy:3128' })
+    const without = { name: 'no_proxy', value: 'localhost,10.0.0.0/8' }
+    assert.deepEqual(withoutSecrets(without), without)
+  })
+
   it('leaves out the password of a proxy that a variable of a pod names', () => {
     const variable = { name: 'HTTPS_PROXY', value: 'http://me:x#1@proxy:3128' }
     assert.deepEqual(withoutSecrets({ env: [variable] }), {
@@ -81,6 +88,9 @@ describe('textWithoutSecrets', () => {
     ['msg="no such secret" secret=cloud-credentials', 'msg="no such secret" secret=cloud-credentials'],
     ['password: x1, user: y', 'password: <left-out>, user: y'],
     ['HTTPS_PROXY=http://me:x1@proxy:3128', 'HTTPS_PROXY=http://<left-out>@proxy:3128'],
+    ['HTTPS_PROXY=me:x1@proxy:3128', 'HTTPS_PROXY=<left-out>@proxy:3128'],
+    ['{"https_proxy":"me:x1@proxy:3128"}', '{"https_proxy":"<left-out>@proxy:3128"}'],
+    ['NO_PROXY=localhost', 'NO_PROXY=localhost'],
     ['Invalid proxy URL: http://me:x#1@proxy:3128', 'Invalid proxy URL: http://<left-out>@proxy:3128'],
     ["via 'socks5://me:x/1?@2'3@[::1]:1080'", "via 'socks5://<left-out>@[::1]:1080'"],
     ['http://token@proxy, http://me:x1@other', 'http://<left-out>@proxy, http://<left-out>@other'],

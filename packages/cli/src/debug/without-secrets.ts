@@ -8,6 +8,9 @@ const secretName =
 const secretInText =
   /((?:password|passwd|passphrase|secret[-_]?access[-_]?key|access[-_]?key[-_]?id|session[-_]?token|private[-_]?key|api[-_]?key|signature|(?<=[?&])sig|x-amz-(?:credential|security-token)|authorization)\\{0,9}["']?\s*[=:]\s*\\{0,9}["']?(?:bearer\s+|basic\s+|aws4-hmac-sha256\s+credential=)?)[^\s"'&,;}]*[^\s"'&,;}\\]/gi
 
+/** Proxies need no scheme: `HTTPS_PROXY=me:password@proxy:3128`, also as a variable of a pod in JSON. */
+const proxyInText = /(\b(?:https?|all|ftp)_proxy\\{0,9}["']?\s*[=:]\s*\\{0,9}["']?)[^\s"]*@/gi
+
 /** Fields that repeat what is elsewhere in the object. */
 const repetitions = new Set(['managedFields', 'kubectl.kubernetes.io/last-applied-configuration'])
 
@@ -22,15 +25,24 @@ export function withoutSecrets(value: unknown): unknown {
   const entries = Object.entries(value).filter(([key]) => !repetitions.has(key))
   // The name of an environment variable stands beside its value.
   const variable = 'name' in value && typeof value.name === 'string' && secretName.test(value.name)
+  const proxy = 'name' in value && typeof value.name === 'string' && /_proxy$/i.test(value.name)
   return Object.fromEntries(
     entries.map(([key, child]) => {
       const isSecret = secretName.test(key) || (variable && key === 'value')
-      return [key, isSecret && typeof child === 'string' && child !== '' ? leftOut : withoutSecrets(child)]
+      if (isSecret && typeof child === 'string' && child !== '') return [key, leftOut]
+      return [key, withoutSecrets(proxy && key === 'value' ? withoutUser(child) : child)]
     }),
   )
 }
 
 /** The same for a line of a log. */
 export function textWithoutSecrets(text: string): string {
-  return addressesWithoutSecrets(text).replace(secretInText, `$1${leftOut}`)
+  return addressesWithoutSecrets(text)
+    .replace(proxyInText, (whole, start: string) => (whole.includes('://') ? whole : `${start}${leftOut}@`))
+    .replace(secretInText, `$1${leftOut}`)
+}
+
+function withoutUser(proxy: unknown): unknown {
+  if (typeof proxy !== 'string' || proxy.includes('://')) return proxy
+  return proxy.replace(/^.*@/s, `${leftOut}@`)
 }

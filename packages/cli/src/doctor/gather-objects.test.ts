@@ -7,8 +7,7 @@ import { gatherObjects } from './gather-objects.ts'
 async function gathered(mayLookEverywhere: boolean) {
   await using server = await startLoopbackApi(({ url }, response) => {
     const { pathname } = new URL(url, 'http://localhost')
-    const everywhere = /^\/apis\/velero\.io\/v1\/(backups|backupstoragelocations)$/.test(pathname)
-    if (everywhere && !mayLookEverywhere) {
+    if (pathname === '/apis/velero.io/v1/backups' && !mayLookEverywhere) {
       response.statusCode = 403
       response.end(JSON.stringify({ kind: 'Status', status: 'Failure', code: 403, reason: 'Forbidden' }))
       return

@@ -58,26 +58,20 @@ export async function gatherObjects({ client, namespace, signal }: Place): Promi
   }
 }
 
-const none = { backups: [], locations: [] }
+const none = { backups: [] }
 
 /** Whatever snapshots may belong to. Undefined for who may not see all of it. */
 async function listEverywhere({
   client,
   signal,
 }: Pick<Place, 'client' | 'signal'>): Promise<Gathered['everywhere']> {
-  const list = <T extends CustomObject>(kind: KindDescription<T>): Promise<T[] | undefined> =>
-    client
-      .resource(kind)
-      .list({ signal })
-      .toArray()
-      .catch((error: unknown) => {
-        if (isForbidden(error)) return undefined
-        if (isNotFound(error)) return []
-        throw error
-      })
-  const backups = await list(BackupKind)
-  const locations = await list(BackupStorageLocationKind)
-  return backups && locations && { backups, locations }
+  const listed = client.resource(BackupKind).list({ signal }).toArray()
+  const backups = await listed.catch((error: unknown) => {
+    if (isForbidden(error)) return undefined
+    if (isNotFound(error)) return []
+    throw error
+  })
+  return backups && { backups }
 }
 
 /** Those that backups take, in whatever namespace. None for who may not see them. */

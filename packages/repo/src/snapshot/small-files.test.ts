@@ -63,17 +63,17 @@ describe('Small files', () => {
     const folder = newFolder()
     {
       using _ = files.walking()
-      add(folder)
+      void add(folder)
       {
         using _ = files.awaiting()
-        add(folder)
+        void add(folder)
         assert.deepEqual(batches, [1, 1])
       }
-      add(folder)
+      void add(folder)
       assert.deepEqual(batches, [1, 1])
     }
     assert.deepEqual(batches, [1, 1, 1])
-    add(folder)
+    void add(folder)
     assert.deepEqual(batches, [1, 1, 1, 1])
   })
 })

@@ -32,12 +32,7 @@ import {
 } from '../csi/snapshot-kinds.ts'
 import { isAnother } from '../deletion/another-backup.ts'
 import type { StuckGauge } from '../metrics/stuck-gauge.ts'
-import {
-  hasEnded,
-  type LeftSnapshot,
-  leftSnapshotFinding,
-  leftSnapshots,
-} from '../watchdog/left-snapshots.ts'
+import { hasEnded, type LeftSnapshot, leftFindings, leftSnapshots } from '../watchdog/left-snapshots.ts'
 import type { BusyKeys } from './busy-keys.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { storageLocationOf } from './location-of-backup.ts'
@@ -88,8 +83,9 @@ export function leftSnapshotsController(options: LeftSnapshotsOptions): Controll
       'snapshots',
       left.map(({ snapshot }) => ({ kind: snapshot.kind ?? '', phase: 'Left' })),
     )
-    for (const each of left.filter(({ snapshot }) => !told.has(snapshot.metadata.uid ?? '')))
-      await tell(each, scope)
+    const isNew = ({ snapshot }: LeftSnapshot) => !told.has(snapshot.metadata.uid ?? '')
+    for (const [backup, ofBackup] of Map.groupBy(left, each => each.backup))
+      if (ofBackup.some(isNew)) await tell(backup, ofBackup, scope)
     told = new Set(left.map(({ snapshot }) => snapshot.metadata.uid ?? ''))
     return done()
   }
@@ -213,14 +209,14 @@ async function removeOrphanOf(backup: Backup, content: VolumeSnapshotContent, sc
   })
 }
 
-async function tell({ snapshot, backup }: LeftSnapshot, scope: Scope): Promise<void> {
+async function tell(backup: Backup, left: readonly LeftSnapshot[], scope: Scope): Promise<void> {
   const { client, clock, log, signal } = scope
-  const { problem, mend, subject } = leftSnapshotFinding({ snapshot, backup })
-  const { namespace, name } = snapshot.metadata
-  log.warn({ backup: backup.metadata.name, namespace, name }, 'a snapshot is left in the cluster')
-  const message = `${subject} ${problem}. To mend it: ${mend}`
-  await recordEvent(
-    { about: backup, type: 'Warning', reason: 'SnapshotLeft', message },
-    { client, clock, log, signal },
-  )
+  for (const { problem, mend, subject } of leftFindings(left)) {
+    log.warn({ backup: backup.metadata.name, subject }, 'a snapshot is left in the cluster')
+    const message = `${subject} ${problem}. To mend it: ${mend}`
+    await recordEvent(
+      { about: backup, type: 'Warning', reason: 'SnapshotLeft', message },
+      { client, clock, log, signal },
+    )
+  }
 }

@@ -43,7 +43,7 @@ function findings(some: Partial<DiagnosisFacts['objects']>, more: Partial<Diagno
     objects: { ...empty, locations: [location], ...some },
     others: [],
     snapshots: [],
-    everywhere: { backups: [], locations: [] },
+    everywhere: { backups: [] },
     reports: new Map([['here', answered]]),
     look: 'now',
     unclaimedAgeMs: 1000,
@@ -171,9 +171,9 @@ describe('diagnose', () => {
     theirs.metadata.uid = 'u'
     const told = (everywhere: DiagnosisFacts['everywhere']) =>
       findings({}, { snapshots: [snapshot], everywhere })
-    assert.deepEqual(told({ backups: [theirs], locations: [] }), [])
+    assert.deepEqual(told({ backups: [theirs] }), [])
     const [unseen] = told(undefined)
-    assert.match(unseen ?? '', /may not look at all namespaces.*"Retain"/)
+    assert.match(unseen ?? '', /which is not in this namespace.*"Retain"/)
     assert.doesNotMatch(unseen ?? '', /"Delete"/)
   })
 })

@@ -3,12 +3,7 @@ import { abandonedDeletions } from './abandoned-deletions.ts'
 import { type BucketReport, oldUnclaimed, unclaimedFindings } from './bucket-report.ts'
 import { findStuck, stuckFinding } from './find-stuck.ts'
 import { type Finding, quoted } from './finding.ts'
-import {
-  leftSnapshotFinding,
-  leftSnapshots,
-  ownerlessSnapshotFinding,
-  ownerlessSnapshots,
-} from './left-snapshots.ts'
+import { leftFindings, leftSnapshots, ownerlessFindings, ownerlessSnapshots } from './left-snapshots.ts'
 import type { PhasedObject } from './stuck-rules.ts'
 import { type ClusterObjects, unreferencedObjects } from './unreferenced-objects.ts'
 
@@ -21,7 +16,7 @@ export interface DiagnosisFacts {
   /** Snapshots with the label of a backup, in all namespaces. */
   readonly snapshots: readonly VolumeSnapshot[]
   /** What snapshots may belong to in all namespaces; undefined for whoever may not look there. */
-  readonly everywhere: Pick<ClusterObjects, 'backups' | 'locations'> | undefined
+  readonly everywhere: Pick<ClusterObjects, 'backups'> | undefined
   /** What the server says about the bucket of each location. */
   readonly reports: ReadonlyMap<string, BucketReport | undefined>
   /** The request to look at the buckets, which reports repeat that answer it; undefined for whoever may not ask. */
@@ -43,7 +38,7 @@ export function diagnose(facts: DiagnosisFacts): Finding[] {
     ...findStuck(phased, now).map(stuckFinding),
     ...abandonedDeletions(backups, deleteRequests).map(stuckFinding),
     ...unreferencedObjects(objects),
-    ...leftSnapshots(facts.snapshots, backups).map(leftSnapshotFinding),
+    ...leftFindings(leftSnapshots(facts.snapshots, backups)),
     ...ownerless(facts),
     ...objects.locations.flatMap(location => {
       const report = facts.reports.get(location.metadata.name ?? '')
@@ -59,9 +54,7 @@ export function diagnose(facts: DiagnosisFacts): Finding[] {
 function ownerless({ objects, everywhere, snapshots, now }: DiagnosisFacts): Finding[] {
   // Backups of this namespace are seen later than those of all, and some may be new.
   const backups = [...(everywhere?.backups ?? []), ...objects.backups]
-  const locations = [...(everywhere?.locations ?? []), ...objects.locations]
-  const owners = { backups, locations, areAll: everywhere !== undefined }
-  return ownerlessSnapshots(snapshots, backups, now).map(each => ownerlessSnapshotFinding(each, owners))
+  return ownerlessFindings(ownerlessSnapshots(snapshots, backups, now), { areAll: everywhere !== undefined })
 }
 
 function notExamined(name: string, report: BucketReport | undefined, facts: DiagnosisFacts): Finding[] {

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Backup, BackupPhase, BackupStorageLocation } from '@lateen/api'
+import type { Backup, BackupPhase } from '@lateen/api'
 import { claimSnapshotName } from '../csi/claim-snapshot-name.ts'
 import type { VolumeSnapshot } from '../csi/snapshot-kinds.ts'
-import {
-  leftSnapshotFinding,
-  leftSnapshots,
-  ownerlessSnapshotFinding,
-  ownerlessSnapshots,
-  type PossibleOwners,
-} from './left-snapshots.ts'
+import { leftFindings, leftSnapshots, ownerlessFindings, ownerlessSnapshots } from './left-snapshots.ts'
 
 function backup(phase: BackupPhase, uid = 'u-1'): Backup {
   return {
@@ -47,8 +41,7 @@ describe('snapshots that are left in the cluster', () => {
   })
 
   it('are told with the commands that remove them and do to the snapshot in the storage what the backup needs', () => {
-    const told = (phase: BackupPhase) =>
-      leftSnapshots([snapshot()], [backup(phase)]).map(leftSnapshotFinding)[0]
+    const told = (phase: BackupPhase) => leftFindings(leftSnapshots([snapshot()], [backup(phase)]))[0]
     const good = told('Completed')
     assert.match(good?.problem ?? '', /VolumeSnapshotContent snapcontent-1, after the end of Backup nightly/)
     assert.match(
@@ -75,50 +68,56 @@ describe('snapshots that are left in the cluster', () => {
     assert.equal(ownerlessSnapshots([copied], [], later(25)).length, 0)
   })
 
-  it('without an owner are kept in the storage unless it is known that no backup needs them', () => {
-    const location = (
-      phase: 'Available' | 'Unavailable',
-      lastSyncedTime?: string,
-    ): BackupStorageLocation => ({
-      apiVersion: 'velero.io/v1',
-      kind: 'BackupStorageLocation',
-      metadata: { name: 'default', namespace: 'other' },
-      spec: { provider: 'aws', objectStorage: { bucket: 'b' } },
-      status: { phase, ...(lastSyncedTime && { lastSyncedTime }) },
-    })
-    const synced = location('Available', '2026-11-16T06:00:00Z')
+  it('without an owner were deleted from the storage by the command, though a bucket that was detached had their backup', () => {
     const one = snapshot()
     one.metadata.labels = { ...one.metadata.labels, 'velero.io/backup-name': 'nightly' }
-    const told = (owners: Partial<PossibleOwners>) =>
-      ownerlessSnapshotFinding(one, { backups: [], locations: [synced], areAll: true, ...owners })
-    const unneeded = told({})
-    assert.match(unneeded.problem, /no backup that is known here needs the snapshot in the storage/)
-    assert.match(unneeded.mend, /"Delete"\}\}' && kubectl delete volumesnapshot velero-data-/)
-    const needed: [Partial<PossibleOwners>, RegExp][] = [
-      // It came back from the bucket.
-      [{ backups: [backup('Completed', 'u-2')] }, /there is one of its name/],
-      [{ areAll: false }, /may not look at all namespaces/],
-      [
-        { locations: [synced, location('Unavailable', '2026-11-16T06:00:00Z')] },
-        /other\/default.* is not Available/,
-      ],
-      [{ locations: [location('Available')] }, /was not looked through yet/],
-      [{ locations: [] }, /no storage location/],
-    ]
-    for (const [owners, reason] of needed) {
-      const { problem, mend } = told(owners)
-      assert.match(problem, reason)
+    for (const areAll of [true, false]) {
+      const [finding, ...others] = ownerlessFindings([one], { areAll })
+      assert.deepEqual(others, [])
+      assert.match(finding?.problem ?? '', /a bucket may still have that backup/)
       assert.match(
-        mend,
+        finding?.mend ?? '',
         /^kubectl patch volumesnapshotcontent snapcontent-1 .*"Retain".* && kubectl delete volumesnapshotcontent snapcontent-1 /,
       )
+      assert.doesNotMatch(finding?.mend ?? '', /"Delete"/)
     }
+  })
+
+  it('with a group could not be deleted by the command, which waited for ever: they go with their group', () => {
+    const member = (name: string): VolumeSnapshot => {
+      const one = snapshot(name)
+      const owner = { apiVersion: 'groupsnapshot.storage.k8s.io/v1beta2', kind: 'VolumeGroupSnapshot' }
+      one.metadata.ownerReferences = [{ ...owner, name: 'all', uid: 'g-1' }]
+      one.status = { boundVolumeSnapshotContentName: `snapcontent-${name}`, volumeGroupSnapshotName: 'all' }
+      return one
+    }
+    const members = [member('one'), member('two')]
+    const told = (phase: BackupPhase) =>
+      leftFindings(leftSnapshots([...members, snapshot()], [backup(phase)]))
+    const [kept, alone, ...others] = told('Completed')
+    assert.deepEqual(others, [])
+    assert.match(alone?.subject ?? '', /^VolumeSnapshot shop\/velero-data-/)
+    assert.equal(kept?.subject, 'VolumeGroupSnapshot shop/all, with 2 VolumeSnapshots,')
+    const retain = `--type merge --patch '{"spec":{"deletionPolicy":"Retain"}}'`
+    assert.deepEqual(kept?.mend.split(' && '), [
+      `kubectl patch volumegroupsnapshotcontent groupsnapcontent-g-1 ${retain}`,
+      `kubectl patch volumesnapshotcontent snapcontent-one ${retain}`,
+      `kubectl patch volumesnapshotcontent snapcontent-two ${retain}`,
+      'kubectl delete volumegroupsnapshot all --namespace shop',
+      'kubectl delete volumesnapshotcontent snapcontent-one snapcontent-two --ignore-not-found --wait=false',
+      'kubectl delete volumegroupsnapshotcontent groupsnapcontent-g-1 --ignore-not-found --wait=false',
+    ])
+    const failed = told('Failed')[0]?.mend ?? ''
+    assert.match(failed, /^kubectl patch volumegroupsnapshotcontent groupsnapcontent-g-1 .*"Delete"/)
+    assert.match(failed, / && kubectl delete volumegroupsnapshot all --namespace shop$/)
+    assert.equal(ownerlessFindings(members, { areAll: true }).length, 1)
   })
 
   it('and do not tell of their content were deleted from the storage with their objects', () => {
     const { status: _, ...unbound } = snapshot()
     unbound.metadata.uid = 's-1'
-    const { problem, mend } = leftSnapshotFinding({ snapshot: unbound, backup: backup('Completed') })
+    const [finding] = leftFindings([{ snapshot: unbound, backup: backup('Completed') }])
+    const { problem = '', mend = '' } = finding ?? {}
     assert.match(mend, /^kubectl patch volumesnapshotcontent snapcontent-s-1 .*"Retain".* && kubectl delete /)
     assert.match(problem, /the last of these commands is enough/)
   })

@@ -1,16 +1,8 @@
-import {
-  type Backup,
-  BackupKind,
-  type BackupStorageLocation,
-  formatTime,
-  isTerminal,
-  labelNames,
-  parseTime,
-  validLabelValue,
-} from '@lateen/api'
+import { type Backup, BackupKind, formatTime, isTerminal, labelNames, parseTime } from '@lateen/api'
 import { isSnapshotOf } from '../csi/backup-snapshots.ts'
 import type { VolumeSnapshot } from '../csi/snapshot-kinds.ts'
-import { type Finding, quoted } from './finding.ts'
+import type { Finding } from './finding.ts'
+import { ifUnbound, type Members, removalOf, subjectOf, together } from './snapshot-removal.ts'
 
 /** A snapshot that is still in the cluster although its backup has ended. */
 export interface LeftSnapshot {
@@ -58,91 +50,52 @@ export function ownerlessSnapshots(
   })
 }
 
-/** What is known of the backups that a snapshot may be of. */
-export interface PossibleOwners {
-  /** Of all namespaces that may be looked at. */
-  readonly backups: readonly Backup[]
-  /** Of the same namespaces. */
-  readonly locations: readonly BackupStorageLocation[]
-  /** Whether these are all namespaces. */
-  readonly areAll: boolean
+/**
+ * Such snapshots for people, those of a group together. That no Backup is there is no evidence that none needs them: its bucket may have been detached, and
+ * come back. So the commands keep them in the storage.
+ */
+export function ownerlessFindings(
+  snapshots: readonly VolumeSnapshot[],
+  { areAll }: { areAll: boolean },
+): Finding[] {
+  const where = areAll ? 'not in the cluster any more' : 'not in this namespace'
+  return together(snapshots).map(members => {
+    const { labels, creationTimestamp } = members[0].metadata
+    const backupName = labels?.[labelNames.backupName] ?? ''
+    return {
+      type: 'snapshot-object',
+      subject: subjectOf(members),
+      problem: `was taken for a Backup ${backupName} which is ${where}; nobody removes it. The commands keep it in the storage, because a bucket may still have that backup: if none has, delete it with the tools of the storage${ifUnbound(members, true)}`,
+      ...(creationTimestamp && { since: formatTime(parseTime(creationTimestamp)) }),
+      mend: removalOf(members, true),
+    }
+  })
 }
 
-/** Such a snapshot for people. What is in the storage goes only where it is known that no backup needs it. */
-export function ownerlessSnapshotFinding(snapshot: VolumeSnapshot, owners: PossibleOwners): Finding {
-  const { namespace = '', name = '', labels, creationTimestamp } = snapshot.metadata
-  const backupName = labels?.[labelNames.backupName] ?? ''
-  const need = needOf(backupName, owners)
-  const where = owners.areAll ? 'not in the cluster any more' : 'not in this namespace'
-  const storage =
-    need === undefined
-      ? 'no backup that is known here needs the snapshot in the storage, which goes, too'
-      : `the snapshot in the storage is to be kept: ${need}`
-  return {
-    type: 'snapshot-object',
-    subject: `VolumeSnapshot ${namespace}/${name}`,
-    problem: `was taken for a Backup ${backupName} which is ${where}; nobody removes it, and ${storage}${ifUnbound(snapshot, need !== undefined)}`,
-    ...(creationTimestamp && { since: formatTime(parseTime(creationTimestamp)) }),
-    mend: removalOf(snapshot, need !== undefined),
-  }
+/** Left snapshots for people, those of a group together. */
+export function leftFindings(left: readonly LeftSnapshot[]): Finding[] {
+  const backups = new Map(left.map(({ snapshot, backup }) => [snapshot, backup]))
+  return together(left.map(({ snapshot }) => snapshot)).flatMap(members => {
+    const backup = backups.get(members[0])
+    return backup === undefined ? [] : [leftFinding(members, backup)]
+  })
 }
 
-/** Why a backup may need the snapshot in the storage; undefined when none does. */
-function needOf(backupName: string, { backups, locations, areAll }: PossibleOwners): string | undefined {
-  if (backups.some(({ metadata }) => validLabelValue(metadata.name ?? '') === backupName)) {
-    return 'there is one of its name, as when it came back from the bucket'
-  }
-  if (!areAll) return 'this account may not look at all namespaces, and another installation may have it'
-  const away = locations.find(({ status }) => status?.phase !== 'Available' || !status.lastSyncedTime)
-  if (away !== undefined) {
-    const { namespace, name } = away.metadata
-    return `storage location ${namespace}/${name}, which may have it, is not Available or was not looked through yet`
-  }
-  return locations.length === 0 ? 'there is no storage location to tell whether a bucket has it' : undefined
-}
-
-/** A left snapshot for people. */
-export function leftSnapshotFinding({ snapshot, backup }: LeftSnapshot): Finding {
-  const { namespace = '', name = '' } = snapshot.metadata
-  const content = snapshot.status?.boundVolumeSnapshotContentName
-  const bound = content ? `, with the VolumeSnapshotContent ${content},` : ''
+function leftFinding(members: Members, backup: Backup): Finding {
+  const content = members[0].status?.boundVolumeSnapshotContentName
+  const bound = content && members.length === 1 ? `, with the VolumeSnapshotContent ${content},` : ''
   const keep = isKept(backup)
   const danger = keep ? ', which needs its snapshot in the storage' : ', which has no use for it'
   const { completionTimestamp } = backup.status ?? {}
   return {
     type: 'snapshot-object',
-    subject: `VolumeSnapshot ${namespace}/${name}`,
-    problem: `is left${bound} after the end of Backup ${backup.metadata.name}${danger}${ifUnbound(snapshot, keep)}`,
+    subject: subjectOf(members),
+    problem: `is left${bound} after the end of Backup ${backup.metadata.name}${danger}${ifUnbound(members, keep)}`,
     ...(typeof completionTimestamp === 'string' && { since: completionTimestamp }),
-    mend: removalOf(snapshot, keep),
+    mend: removalOf(members, keep),
   }
-}
-
-/**
- * The commands that remove the objects of a snapshot. A content that the snapshot does not tell of yet has the name that snapshot controllers give; where
- * it is not there, no command after the first is carried out.
- */
-function removalOf({ metadata, spec, status }: VolumeSnapshot, keep: boolean): string {
-  const { namespace = '', name = '', uid } = metadata
-  const expected = spec.source.volumeSnapshotContentName ?? `snapcontent-${uid}`
-  const content = status?.boundVolumeSnapshotContentName || (keep ? expected : undefined)
-  return [
-    ...(content ? [policyCommand(content, keep ? 'Retain' : 'Delete')] : []),
-    ...(content && keep ? [`kubectl delete volumesnapshotcontent ${quoted(content)} --wait=false`] : []),
-    `kubectl delete volumesnapshot ${quoted(name)} --namespace ${quoted(namespace)}`,
-  ].join(' && ')
-}
-
-function ifUnbound({ status }: VolumeSnapshot, keep: boolean): string {
-  if (!keep || status?.boundVolumeSnapshotContentName) return ''
-  return '. Where there is no such VolumeSnapshotContent nothing was taken, and the last of these commands is enough'
 }
 
 function isKept({ status }: Backup): boolean {
   return status?.phase === 'Completed' || status?.phase === 'PartiallyFailed'
-}
-
-function policyCommand(content: string, policy: string): string {
-  const patch = `'{"spec":{"deletionPolicy":"${policy}"}}'`
-  return `kubectl patch volumesnapshotcontent ${quoted(content)} --type merge --patch ${patch}`
 }
