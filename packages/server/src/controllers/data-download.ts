@@ -4,9 +4,9 @@ import {
   diagnoseRestoreVolume,
   type ExposeRestorePorts,
   exposeRestoreVolume,
-  forgetCopies,
 } from '../data-path/expose-restore-volume.ts'
 import { ClaimKind } from '../data-path/intermediate-claim.ts'
+import { removeCopies } from '../data-path/needed-copies.ts'
 import { discardVolume, rebindVolume } from '../data-path/rebind-volume.ts'
 import { isBuiltInMover } from '../volumes/new-data-upload.ts'
 import { type AnyNode, takenByAnyNode } from './any-node.ts'
@@ -78,9 +78,10 @@ function downloadsOf(
     diagnose: (object, { client, signal }) => diagnoseRestoreVolume(object, { ...expose, client, signal }),
     finish: rebindVolume,
     async cleanUp(object, scope) {
-      const { client, signal } = scope
-      await forgetCopies(object, { ...expose, client, signal })
-      return object.status?.phase === 'Completed' ? 'done' : discardVolume(object, scope)
+      const discarded = object.status?.phase === 'Completed' ? 'done' : await discardVolume(object, scope)
+      // The driver may need them to delete a volume.
+      if (discarded === 'done') await removeCopies(object, scope)
+      return discarded
     },
     completed: completedRestore,
   }

@@ -29,6 +29,7 @@ import {
 import { NodeKind, removeMover } from '../data-path/expose-volume.ts'
 import { isOwnedBy } from '../data-path/intermediate-claim.ts'
 import { PodKind } from '../data-path/mover-state.ts'
+import { removeCopies } from '../data-path/needed-copies.ts'
 import { discardVolume } from '../data-path/rebind-volume.ts'
 import { removeExposedSnapshot } from '../data-path/remove-exposed-snapshot.ts'
 import { decideLostMove, type LostStep, type Missing } from '../volumes/decide-lost-move.ts'
@@ -136,7 +137,9 @@ export function lostMovesController(options: LostMovesOptions): ControllerOption
 }
 
 async function isDiscarded(object: DataDownload, scope: MoveScope): Promise<boolean> {
-  return object.status?.phase === 'Completed' || (await discardVolume(object, scope)) === 'done'
+  if (object.status?.phase !== 'Completed' && (await discardVolume(object, scope)) !== 'done') return false
+  await removeCopies(object, scope)
+  return true
 }
 
 interface Scope extends LostMovesOptions, ReconcileContext {

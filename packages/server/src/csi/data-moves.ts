@@ -1,6 +1,9 @@
-import type { Backup, Restore } from '@lateen/api'
+import { type Backup, lateenAnnotation, type Restore } from '@lateen/api'
 import type { ActionItem, BackedUpObjects, OperationProgress, ResourceIdentifier } from '@lateen/plugin'
 import type { VolumeSnapshot } from './snapshot-kinds.ts'
+
+/** On DataDownloads: by which label the claim selects its volume that is to be filled. Those that Velero began have none. */
+export const targetSelectorAnnotation = lateenAnnotation('target-selector')
 
 /** A snapshot whose content is to be moved into the repository. */
 export interface SnapshotToUpload {

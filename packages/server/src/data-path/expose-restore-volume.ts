@@ -4,7 +4,6 @@ import { DataPathError } from './data-path-error.ts'
 import { cacheFor, type ExposePorts, nodeAgentOf, startMover } from './expose-volume.ts'
 import {
   type Claim,
-  ClaimKind,
   claimOf,
   createClaim,
   type StorageClass,
@@ -13,7 +12,8 @@ import {
 } from './intermediate-claim.ts'
 import { moverAffinity } from './mover-affinity.ts'
 import { moverPod, type NodeOs } from './mover-pod.ts'
-import { copyNeeded, removeCopies } from './needed-copies.ts'
+import { copyNeeded } from './needed-copies.ts'
+import { targetClaimOf } from './target-claim.ts'
 
 /** What volumes to be restored are exposed with. */
 export type ExposeRestorePorts = Omit<ExposePorts, 'node' | 'os' | 'podsFolder'>
@@ -56,12 +56,6 @@ export async function exposeRestoreVolume(
   return 'done'
 }
 
-/** Removes what was copied for the driver, if these are the settings that had it copied. Throws KubeErrors. */
-export async function forgetCopies(download: DataDownload, ports: ExposeRestorePorts): Promise<void> {
-  const { secretNames = [], configMapNames = [] } = ports.config.restorePVC ?? {}
-  if (secretNames.length + configMapNames.length > 0) await removeCopies(download, ports)
-}
-
 /** What is in the way of a mover that does not come up. */
 export async function diagnoseRestoreVolume(
   download: DataDownload,
@@ -83,11 +77,11 @@ export async function diagnoseRestoreVolume(
 
 /** The claim that is restored. Throws `TARGET_UNUSABLE` where its volume can no longer come from here, and KubeErrors. */
 async function targetOf(
-  { spec }: DataDownload,
-  { client, signal }: Pick<ExposeRestorePorts, 'client' | 'signal'>,
+  download: DataDownload,
+  ports: Pick<ExposeRestorePorts, 'client' | 'signal'>,
 ): Promise<Claim> {
-  const { namespace, pvc } = spec.targetVolume
-  const found = await client.resource(ClaimKind, namespace).get(pvc, { signal }).catch(unlessNotFound)
+  const { namespace, pvc } = download.spec.targetVolume
+  const found = await targetClaimOf(download, ports)
   const problem = (what: string) =>
     new DataPathError('TARGET_UNUSABLE', {
       reason: `the PersistentVolumeClaim ${namespace}/${pvc} ${what}`,

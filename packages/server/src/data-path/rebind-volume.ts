@@ -20,6 +20,7 @@ import { decideDiscard, decideRebind, type RebindFacts, type RebindStep } from '
 import { removeMover } from './expose-volume.ts'
 import { type Claim, ClaimKind, claimOf, isOwnedBy, type Volume, VolumeKind } from './intermediate-claim.ts'
 import { type Pod, PodKind } from './mover-state.ts'
+import { targetClaimOf } from './target-claim.ts'
 
 export interface RebindPorts {
   client: KubeClient
@@ -138,14 +139,10 @@ async function withVolume(now: DataDownload, ports: RebindPorts): Promise<DataDo
 async function observe(download: DataDownload, ports: RebindPorts): Promise<Observed> {
   const { client, signal } = ports
   const { name = '', namespace, annotations } = download.metadata
-  const { targetVolume } = download.spec
   const found = await client.resource(PodKind, namespace).get(name, { signal }).catch(unlessNotFound)
   const pod = found !== undefined && isOwnedBy(found, download) ? found : undefined
   const claim = await claimOf(download, ports)
-  const target = await client
-    .resource(ClaimKind, targetVolume.namespace)
-    .get(targetVolume.pvc, { signal })
-    .catch(unlessNotFound)
+  const target = await targetClaimOf(download, ports)
   const volume = await volumeOf(download, claim, ports)
   const since = annotations?.[unboundSince]
   const mayGetVolume = since !== undefined && ports.clock.now() < parseTime(since) + LATE_VOLUME_MS

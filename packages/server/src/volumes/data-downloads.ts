@@ -17,7 +17,7 @@ import {
 import { builtInKind, isAlreadyExists, type KubeClient, unlessNotFound } from '@lateen/kube'
 import type { ActionItem, OperationProgress } from '@lateen/plugin'
 import { CsiError } from '../csi/csi-error.ts'
-import type { ClaimToDownload, DataDownloads } from '../csi/data-moves.ts'
+import { type ClaimToDownload, type DataDownloads, targetSelectorAnnotation } from '../csi/data-moves.ts'
 import { isBuiltInMover } from './new-data-upload.ts'
 import { nodeAgentNames } from './node-agent-on.ts'
 import { settingsOf } from './pod-volume-restores.ts'
@@ -125,15 +125,19 @@ interface ClaimSpec {
 
 /** The claim as it waits for its volume: with a selector that no other volume fits, so that nobody provisions an empty one for it. */
 function waitingClaim(request: ClaimToDownload): ActionItem {
-  const { restore, claim } = request
+  const { claim } = request
   const { volumeName: _bound, dataSource: _, dataSourceRef: __, ...spec } = (claim.spec ?? {}) as ClaimSpec
-  const { namespace, name } = targetOf(request)
-  const suffix = hashOf(restore.metadata.uid ?? '')
   const matchLabels = {
     ...spec.selector?.matchLabels,
-    [labelNames.dynamicPvRestore]: validLabelValue(`${namespace}.${name}.${suffix}`),
+    [labelNames.dynamicPvRestore]: selectorOf(request),
   }
   return { ...claim, spec: { ...spec, selector: { ...spec.selector, matchLabels } } }
+}
+
+/** Of one claim of one restore. */
+function selectorOf(request: ClaimToDownload): string {
+  const { namespace, name } = targetOf(request)
+  return validLabelValue(`${namespace}.${name}.${hashOf(request.restore.metadata.uid ?? '')}`)
 }
 
 /** Where the claim will be, whatever the item says yet. */
@@ -175,6 +179,7 @@ function newDataDownload(request: ClaimToDownload, { upload, operationId }: Fact
         [labelNames.restoreUid]: uid,
         [labelNames.asyncOperationId]: operationId,
       },
+      annotations: { [targetSelectorAnnotation]: selectorOf(request) },
     },
     spec: {
       targetVolume: { namespace: targetNamespace, pvc, pv: '' },
