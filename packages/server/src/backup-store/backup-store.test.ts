@@ -153,6 +153,31 @@ describe('A backup store', () => {
     assert.equal(await backups.hasBeside(mine, 'anything'), true)
   })
 
+  it('could not delete folders before what is in them, where a store lists them as keys', async t => {
+    const deleted: string[] = []
+    const folders = ['lateen-operations', 'lateen-operations/backup'].map(
+      name => `team/backups/nightly/${name}`,
+    )
+    const withFolders = (store: ObjectStore): ObjectStore =>
+      new Proxy(store, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name)
+          if (name === 'deleteObject') return async ({ key }: { key: string }) => void deleted.push(key)
+          if (name !== 'listObjects') return typeof member === 'function' ? member.bind(target) : member
+          return async function* () {
+            yield* [...folders, `${folders[1]}/1.json`, 'team/backups/nightly/nightly.tar.gz']
+          }
+        },
+      })
+    const { backups } = await givenStore(t, withFolders)
+    await backups.deleteBackup('nightly')
+    assert.equal(deleted[0], 'team/backups/nightly/velero-backup.json')
+    assert.deepEqual(
+      deleted.filter(key => key.includes('lateen-operations')),
+      [`${folders[1]}/1.json`, folders[1], folders[0]],
+    )
+  })
+
   it('asks again whether a name is free when the store has failed to say so', async t => {
     const faults = () => failing('listObjects', Array.from({ length: 4 }, fault))
     const { backups } = await givenStore(t, faults())

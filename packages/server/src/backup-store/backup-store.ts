@@ -152,7 +152,9 @@ export function createBackupStore(options: BackupStoreOptions): BackupStore {
     },
     async deleteBackup(name, signal) {
       await deleteKey(layout.backupKey(name, 'metadata'), signal)
-      for await (const key of list(layout.backupFolder(name), signal)) await deleteKey(key, signal)
+      // Some stores have folders, list them as keys, and delete none with something in it.
+      const keys = (await Array.fromAsync(list(layout.backupFolder(name), signal))).sort()
+      for (const key of keys.reverse()) await deleteKey(key, signal)
     },
     async deleteRestore(name, signal) {
       for await (const key of list(layout.restoreFolder(name), signal)) await deleteKey(key, signal)

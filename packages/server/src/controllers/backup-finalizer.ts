@@ -13,6 +13,7 @@ import {
   done,
   type Informer,
   type KubeClient,
+  type Logger,
   type Outcome,
   type ReconcileContext,
   watching,
@@ -129,9 +130,20 @@ async function endBackup(backup: Backup, store: BackupStore, scope: Scope): Prom
   const ended = finalized(backup, { added, cancelled, now: clock.now() })
   if (ended === undefined) return
   await store.putMetadata(ended, signal)
-  if (hadOperations(backup)) await store.deleteSegments(ownerOf(backup), signal)
+  if (hadOperations(backup)) await deleteJournal(backup, { store, log, signal })
   await releaseName(backup, { store, log, signal })
   await patchAndTell(backup, { ended, reason: cancelled ? cancelledByRequest : undefined }, scope)
+}
+
+/** The file of operations has taken its place: whoever may not delete in the bucket ends the backup all the same. */
+async function deleteJournal(
+  backup: Backup,
+  { store, log, signal }: { store: BackupStore; log: Logger; signal: AbortSignal },
+): Promise<void> {
+  await store.deleteSegments(ownerOf(backup), signal).catch((error: unknown) => {
+    signal.throwIfAborted()
+    log.warn({ error, backup: backup.metadata.name }, 'the journal of operations could not be removed')
+  })
 }
 
 function withWarnings(status: BackupStatus, more: BackupStatus): BackupStatus {

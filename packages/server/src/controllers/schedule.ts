@@ -11,9 +11,10 @@ import {
   keyOf,
   type Outcome,
   type ReconcileContext,
+  unlessNotFound,
   watching,
 } from '@lateen/kube'
-import { decideSchedule, type ScheduleStep } from '../schedule/decide-schedule.ts'
+import { decideSchedule, dueOf, type ScheduleStep } from '../schedule/decide-schedule.ts'
 import type { TimeZone } from '../schedule/zoned-time.ts'
 import { LatestObjects } from './latest-objects.ts'
 import { patchObject } from './patch-object.ts'
@@ -40,18 +41,20 @@ export function scheduleController(options: ScheduleControllerOptions): Controll
   const { informer, backups, clock, skipByDefault, zone } = options
   const schedules = new LatestObjects(informer)
   const unnoted = new Map<string, Backup>()
+  const tried = new Map<string, Backup>()
 
   async function reconcile(key: string, context: ReconcileContext): Promise<Outcome> {
     const schedule = schedules.get(key)
     if (schedule === undefined) {
       unnoted.delete(key)
+      tried.delete(key)
       return done()
     }
     const label = validLabelValue(schedule.metadata.name ?? '')
     const own = backups.list().filter(({ metadata }) => metadata.labels?.[labelNames.scheduleName] === label)
     const now = clock.now()
     const facts = { schedule, backups: own, unnoted: unnoted.get(key), now, skipByDefault, zone }
-    return act(decideSchedule(facts), schedule, { ...options, ...context, schedules, unnoted })
+    return act(decideSchedule(facts), schedule, { ...options, ...context, schedules, unnoted, tried })
   }
 
   return { name: 'schedule', sources: [watching({ informer })], reconcile, concurrency: 4 }
@@ -61,6 +64,8 @@ interface Scope extends ScheduleControllerOptions, ReconcileContext {
   schedules: LatestObjects<Schedule>
   /** By the schedule's key: the backup that was made for it until the schedule says so. */
   unnoted: Map<string, Backup>
+  /** By the schedule's key: the backup of which nobody knows whether it was made, because there was no answer. */
+  tried: Map<string, Backup>
 }
 
 async function act(step: ScheduleStep, schedule: Schedule, scope: Scope): Promise<Outcome> {
@@ -104,21 +109,43 @@ async function act(step: ScheduleStep, schedule: Schedule, scope: Scope): Promis
   }
 }
 
-/** A server that dies in between finds the backup by the time that it was due. */
-async function make(backup: Backup, schedule: Schedule, scope: Scope): Promise<void> {
-  const { client, backups, clock, log, signal } = scope
-  const { namespace, name } = backup.metadata
-  try {
-    const created = await client.resource(BackupKind, namespace).create(backup, { signal })
-    backups.note(created)
-    scope.unnoted.set(keyOf(schedule), created)
-    log.info({ schedule: schedule.metadata.name, backup: name }, 'a backup was due')
-  } catch (error) {
-    // Someone made one of that name in this very second.
-    if (!isAlreadyExists(error)) throw error
-    log.warn({ schedule: schedule.metadata.name, backup: name }, 'the backup that is due is there already')
-  }
+/**
+ * A server that dies in between finds the backup by the time that it was due. Throws what the API server says: where another backup has its
+ * name, the next attempt, in another second, has another one.
+ */
+async function make(wanted: Backup, schedule: Schedule, scope: Scope): Promise<void> {
+  const { backups, clock, log, tried } = scope
+  const key = keyOf(schedule)
+  const before = tried.get(key)
+  const backup = before !== undefined && dueOf(before) === dueOf(wanted) ? before : wanted
+  tried.set(key, backup)
+  const created = await createOnce(backup, scope).catch((error: unknown) => {
+    if (isAlreadyExists(error)) tried.delete(key)
+    throw error
+  })
+  tried.delete(key)
+  backups.note(created)
+  scope.unnoted.set(key, created)
+  log.info({ schedule: schedule.metadata.name, backup: created.metadata.name }, 'a backup was due')
   await note(schedule, clock.now(), scope)
+}
+
+/** The backup, also where it was made before and the answer was lost. */
+async function createOnce(backup: Backup, { client, signal }: Scope): Promise<Backup> {
+  const backups = client.resource(BackupKind, backup.metadata.namespace)
+  try {
+    return await backups.create(backup, { signal })
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error
+    const found = await backups.get(backup.metadata.name ?? '', { signal }).catch(unlessNotFound)
+    if (found !== undefined && dueOf(found) === dueOf(backup) && isAlike(found, backup)) return found
+    throw error
+  }
+}
+
+function isAlike(one: Backup, other: Backup): boolean {
+  const [a, b] = [one, other].map(({ metadata }) => metadata.labels?.[labelNames.scheduleName])
+  return a === b
 }
 
 async function note(schedule: Schedule, made: number, scope: Scope): Promise<void> {

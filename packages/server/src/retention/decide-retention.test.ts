@@ -224,4 +224,14 @@ describe('the last good backup of a schedule', () => {
     ]
     assert.deepEqual(kept(others, []), ['o2'])
   })
+
+  it('was deleted by a third cluster for the sake of the second one, whose schedule has the same name', () => {
+    const of = (uid: string) => ({ ...keeping, ...synced, 'lateen.dev/schedule-uid': uid })
+    const others = [
+      backup('o1', { began: start, schedule: 'daily', annotations: of('s-1') }),
+      backup('o2', { began: start + day, schedule: 'daily', annotations: of('s-1') }),
+      backup('p1', { began: start + 2 * day, schedule: 'daily', annotations: of('s-2') }),
+    ]
+    assert.deepEqual(kept([...three, ...others], [schedule('daily')]), ['c', 'o2', 'p1'])
+  })
 })

@@ -1,4 +1,5 @@
 import { type Backup, labelNames, lateenAnnotation, type Schedule, validLabelValue } from '@lateen/api'
+import { scheduleUidAnnotation } from '../schedule/due-backup.ts'
 import { isSynced } from '../sync/synced-annotation.ts'
 
 /** On a Schedule, with the value `true`: its last Completed backup stays after it has expired. Schedules pass it on to their backups. */
@@ -13,7 +14,7 @@ export interface KeepFacts {
 
 /**
  * The schedule for whose sake a backup stays, if there is one. Backups that this cluster made and those that it found in a bucket
- * count apart: another cluster's schedule may have the same name. A schedule that is gone protects nothing of its own cluster; what
+ * count apart: another cluster's schedule may have the same name, and so may those of several others. A schedule that is gone protects nothing of its own cluster; what
  * others made says for itself whether it is protected.
  */
 export function keptFor({ backup, backups, schedules }: KeepFacts): string | undefined {
@@ -26,10 +27,16 @@ export function keptFor({ backup, backups, schedules }: KeepFacts): string | und
     other =>
       other.metadata.labels?.[labelNames.scheduleName] === label &&
       other.status?.phase === 'Completed' &&
-      isSynced(other) === isSynced(backup),
+      isSynced(other) === isSynced(backup) &&
+      (!isSynced(backup) || scheduleOf(other) === scheduleOf(backup)),
   )
   const isLast = alike.every(other => !isLater(other, backup))
   return isLast ? (schedule?.metadata.name ?? label) : undefined
+}
+
+/** Undefined for one that Velero made. */
+function scheduleOf({ metadata }: Backup): string | undefined {
+  return metadata.annotations?.[scheduleUidAnnotation]
 }
 
 function wantsIt(object: Schedule | Backup | undefined): boolean {

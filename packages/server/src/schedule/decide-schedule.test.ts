@@ -63,7 +63,11 @@ describe('a schedule', () => {
         name: 'nightly-20260102030001',
         namespace: 'velero',
         labels: { team: 'a', 'velero.io/schedule-name': 'nightly' },
-        annotations: { note: 'x', 'lateen.dev/due': '2026-01-02T03:00:00Z' },
+        annotations: {
+          note: 'x',
+          'lateen.dev/due': '2026-01-02T03:00:00Z',
+          'lateen.dev/schedule-uid': 'u-1',
+        },
       },
       spec: { ttl: '24h0m0s' },
     })

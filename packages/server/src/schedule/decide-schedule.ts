@@ -77,7 +77,8 @@ function isFor(due: number, backup: Backup): boolean {
   return dueOf(backup) === formatTime(due) && createdAt(backup) >= due - skewMs
 }
 
-function dueOf(backup: Backup | undefined): string | undefined {
+/** The time for which a schedule made a backup. */
+export function dueOf(backup: Backup | undefined): string | undefined {
   return backup?.metadata.annotations?.[dueAnnotation]
 }
 

@@ -59,9 +59,11 @@ function withoutSource(item: ActionItem, hasData: boolean): ActionItem {
   return { ...item, spec: { ...spec, ...(volumeName !== undefined && !hasData && { volumeName }) } }
 }
 
+/** One that is being deleted may be gone when this one is created, which would then have no data. */
 async function isThere(client: KubeClient, { item, restore, signal }: RestoreActionInput): Promise<boolean> {
   const claims = client.resource(claimType, targetNamespace(restore, item.metadata.namespace ?? ''))
-  return (await claims.get(item.metadata.name ?? '', { signal }).catch(unlessNotFound)) !== undefined
+  const found = await claims.get(item.metadata.name ?? '', { signal }).catch(unlessNotFound)
+  return found !== undefined && found.metadata.deletionTimestamp === undefined
 }
 
 async function fromRepository(
