@@ -156,9 +156,9 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
     assert.deepEqual(await scene.driverSnapshots(), own)
   })
 
-  it('are of the moment between the hooks, however long the driver takes to begin', async () => {
-    const namespace = 'csi-faults-frozen'
-    const frozen = await createCsiPod(given.cluster, {
+  /** A pod that is frozen while its volume is snapshot, and tells when in `/data/log`. */
+  const frozenPod = (namespace: string) =>
+    createCsiPod(given.cluster, {
       namespace,
       claims: { data: {} },
       annotations: {
@@ -166,6 +166,10 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
         'post.hook.backup.velero.io/command': '["sh", "-c", "echo thawed >> /data/log"]',
       },
     })
+
+  it('are of the moment between the hooks, however long the driver takes to begin', async () => {
+    const namespace = 'csi-faults-frozen'
+    const frozen = await frozenPod(namespace)
     await faults({ calls: [{ method: 'CreateSnapshot', delayMs: 4000 }] })
     const { status } = await scene.backUp('frozen', `--include-namespaces=${namespace}`)
     assert.equal(status?.phase, 'Completed')
@@ -173,6 +177,22 @@ describe('snapshots that something goes wrong with', { skip: given.skip, concurr
     assert.equal(await scene.inSnapshot(handle, 'log'), 'frozen\n')
     assert.equal(await frozen.run('cat /data/log'), 'frozen\nthawed\n')
     await scene.deleteBackups('frozen')
+    await kubectl(['delete', 'namespace', namespace, '--wait=false'])
+  })
+
+  it('are let go of when their backup is cancelled between the hooks, and the pod is thawed', async () => {
+    const namespace = 'csi-faults-chilled'
+    const chilled = await frozenPod(namespace)
+    await faults({ calls: [{ method: 'CreateSnapshot', delayMs: 6000 }] })
+    await scene.succeed('backup', 'create', 'chilled', `--include-namespaces=${namespace}`)
+    await snapshotHas('chilled', ({ metadata }) => metadata.name, namespace)
+    assert.equal(await chilled.run('cat /data/log'), 'frozen\n')
+    await scene.succeed('backup', 'cancel', 'chilled', '--confirm')
+    assert.equal(await phaseOf('chilled'), 'Failed')
+    assert.equal(await chilled.run('cat /data/log'), 'frozen\nthawed\n')
+    await scene.nothingIsLeft()
+    assert.deepEqual(await scene.driverSnapshots(), own)
+    await scene.deleteBackups('chilled')
     await kubectl(['delete', 'namespace', namespace, '--wait=false'])
   })
 

@@ -35,6 +35,8 @@ describe('a backup with CSI snapshots in another cluster than its own', {
     original = { files: await pod.tree('/files'), disk: await pod.checksum('disk') }
     const backup = await first.backUp('travel', `--include-namespaces=${data}`)
     assert.equal(backup.status?.phase, 'Completed', JSON.stringify(backup.status))
+    const moved = await first.backUp('moved', `--include-namespaces=${data}`, '--snapshot-move-data')
+    assert.equal(moved.status?.phase, 'Completed', JSON.stringify(moved.status))
   })
   after(() => here.cluster.kubectl(['delete', 'namespace', data, '--wait=false', '--ignore-not-found']))
 
@@ -75,7 +77,8 @@ describe('a backup with CSI snapshots in another cluster than its own', {
     await there.cluster.kubectl(['patch', ...location, '--type=merge', '-p', often])
     // `velero-backup.json` is the last of them.
     for (const key of await first.bucket.keys()) await second.bucket.write(key, await first.bucket.read(key))
-    await until('the backup', () => second.succeed('backup', 'get', 'travel'))
+    for (const name of ['travel', 'moved'])
+      await until(`the backup ${name}`, () => second.succeed('backup', 'get', name))
     const readClass = () => there.cluster.kubectl(['get', 'volumesnapshotclass', snapshotClass, '-o', 'json'])
     await until('the class', readClass)
     const made: VolumeSnapshotClass = JSON.parse(await readClass())
@@ -84,8 +87,8 @@ describe('a backup with CSI snapshots in another cluster than its own', {
     assert.equal(await snapshotObjects(), '')
   })
 
-  it('is restored there, and nothing stays of the way', async () => {
-    const restore = await second.restore('again', 'travel')
+  async function isRestored(name: string, backup: string): Promise<void> {
+    const restore = await second.restore(name, backup)
     assert.equal(restore.status?.phase, 'Completed', JSON.stringify(restore.status))
     const restored = csiPod(there.cluster, { namespace: data })
     await restored.ready()
@@ -93,6 +96,10 @@ describe('a backup with CSI snapshots in another cluster than its own', {
       { files: await restored.tree('/files'), disk: await restored.checksum('disk') },
       original,
     )
+  }
+
+  it('is restored there, and nothing stays of the way', async () => {
+    await isRestored('again', 'travel')
     await until('no object of a snapshot', async () => (await snapshotObjects()) === '')
     assert.equal((await snapshotsThere()).length, 2)
   })
@@ -108,8 +115,20 @@ describe('a backup with CSI snapshots in another cluster than its own', {
     )
   })
 
+  it('is restored from the repository alone when its data were moved there, files and devices', async () => {
+    await there.cluster.kubectl(['delete', 'namespace', data, '--timeout=120s'])
+    await isRestored('moved', 'moved')
+    const downloads = await second.dataDownloads('moved')
+    assert.deepEqual(
+      downloads.map(({ status }) => status?.phase),
+      ['Completed', 'Completed'],
+    )
+    await until('no object of a snapshot', async () => (await snapshotObjects()) === '')
+    await second.deleteBackups('moved')
+  })
+
   it('leaves nothing in its own cluster either', async () => {
-    await first.deleteBackups('travel')
+    await first.deleteBackups('travel', 'moved')
     assert.deepEqual(await first.driverSnapshots(), [])
     await first.nothingIsLeft()
   })

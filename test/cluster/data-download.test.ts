@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { apiVersionOf, type DataDownload, DataDownloadKind, type DataUpload } from '@lateen/api'
+import { apiVersionOf, type DataDownload, DataDownloadKind, type DataUpload, type Restore } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
 import { type CsiClaim, claimManifest, createCsiPod, csiPod, csiScene } from './csi-scene.ts'
+import { whileAgentStands } from './pod-processes.ts'
 
 const given = await givenCluster({ node: true, s3: true, csi: true })
 const namespace = 'data-download'
 const shop = `${namespace}-shop`
 const copy = `${namespace}-copy`
+const unwanted = `${namespace}-unwanted`
 const targets = `${namespace}-targets`
 /** Of a class whose volumes outlive their claims. */
 const keeping = `${namespace}-keeping`
@@ -74,7 +76,8 @@ describe('volumes that are filled from the repository', {
     assert.deepEqual([...uploads.keys()].sort(), ['data', 'disk', 'late'])
   })
   after(async () => {
-    await kubectl(['delete', 'namespace', shop, copy, targets, '--wait=false', '--ignore-not-found'])
+    const all = [shop, copy, unwanted, targets]
+    await kubectl(['delete', 'namespace', ...all, '--wait=false', '--ignore-not-found'])
     await kubectl(['delete', 'storageclass', keeping, '--ignore-not-found'])
   })
 
@@ -297,6 +300,33 @@ describe('volumes that are filled from the repository', {
     }
     await kubectl(['wait', '--for=delete', `pv/${givenUp}`, patience])
     assert.equal((await claimOf('half-given-up')).spec.volumeName, undefined)
+  })
+
+  it('are let go of when their restore is cancelled', async () => {
+    const mapped = `--namespace-mappings=${shop}:${unwanted}`
+    await scene.succeed('restore', 'create', 'unwanted', '--from-backup=moved', mapped)
+    const isTaken = async () =>
+      (await scene.dataDownloads('unwanted')).some(({ status }) => status?.acceptedByNode)
+    await waitUntil(isTaken, { timeoutMs: 120_000, failure: () => new Error('nobody takes a DataDownload') })
+    await whileAgentStands({ cluster: given.cluster, namespace }, () =>
+      scene.succeed('restore', 'cancel', 'unwanted', '--confirm'),
+    )
+    const restore = ['-n', namespace, 'restore', 'unwanted']
+    const isOver = async () => {
+      const { status } = await read<Restore>(...restore)
+      return /^(Completed|Failed|PartiallyFailed)$/.test(status?.phase ?? '') && status
+    }
+    const failure = () => new Error('the cancelled restore does not end')
+    const status = await waitUntil(isOver, { timeoutMs: 120_000, failure })
+    assert.match(status.phase ?? '', /^(Failed|PartiallyFailed)$/)
+    await waitUntil(
+      async () => {
+        const phases = (await scene.dataDownloads('unwanted')).map(each => each.status?.phase ?? 'New')
+        return phases.every(phase => /^(Canceled|Completed)$/.test(phase)) && phases.includes('Canceled')
+      },
+      { timeoutMs: 120_000, failure: () => new Error('the downloads of a cancelled restore go on') },
+    )
+    await kubectl(['delete', 'namespace', unwanted, patience])
   })
 
   it('go without their downloads, which go with their restore', async () => {

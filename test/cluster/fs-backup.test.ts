@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { waitUntil } from '../../tools/cluster/wait-until.ts'
+import { CanaryWatch } from '../security/canaries.ts'
 import { createFilesPod, type FilesPod, fsScene } from './fs-scene.ts'
 import { killPod, whileAgentStands } from './pod-processes.ts'
 
@@ -166,6 +167,22 @@ describe('the files in the volumes of a pod', { skip: given.skip, concurrency: f
       scene.succeed('backup', 'cancel', 'cancelled', '--confirm'),
     )
     await scene.settled()
+  })
+
+  it('are moved without a word about the keys to where they are stored', async () => {
+    const { kubectl, s3 } = given.cluster
+    const watch = new CanaryWatch(new Map([['the secret key of the object store', s3.secretAccessKey]]))
+    const of = ['-n', scene.namespace]
+    for (const selector of ['name=node-agent', 'component=velero']) {
+      const log = await kubectl([...of, 'logs', '-l', selector, '--tail=-1'])
+      assert.match(log, /fs-backup/)
+      watch.look(`the log of ${selector}`, log)
+    }
+    const kinds = 'pods,events,podvolumebackups,podvolumerestores,backuprepositories,jobs,configmaps'
+    const objects = await kubectl([...of, 'get', kinds, '-o', 'yaml', '--show-managed-fields'])
+    assert.match(objects, /reason: Data-Path-Completed/)
+    watch.look('objects', objects)
+    assert.deepEqual(watch.leaks, [])
   })
 
   it('are forgotten with their backups', async t => {

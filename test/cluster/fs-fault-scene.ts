@@ -1,6 +1,8 @@
 import path from 'node:path'
 import type { PodVolumeBackup, PodVolumeRestore } from '@lateen/api'
 import { apiVersionOf, PodVolumeBackupKind, PodVolumeRestoreKind } from '@lateen/api'
+import type { KubeObject } from '@lateen/kube'
+import type { MoverEvent } from '../../packages/server/src/data-path/mover-reports.ts'
 import type { Cluster } from '../../tools/cluster/cluster.ts'
 import { nodeName } from '../../tools/cluster/cluster-layout.ts'
 import type { Given } from '../../tools/cluster/testing.ts'
@@ -30,6 +32,8 @@ export interface FaultScene {
   /** Waits until it is in a last phase. */
   backedUp(name: string): Promise<PodVolumeBackup>
   restored(name: string): Promise<PodVolumeRestore>
+  /** What the mover of an object told in events, by their reasons. */
+  told(object: KubeObject): Promise<Map<string, string>>
   /** Waits until the movers of these are gone. */
   moversGone(names: readonly string[]): Promise<void>
 }
@@ -122,6 +126,11 @@ export function faultScene(given: Given, namespace: string): FaultScene {
       }),
     backedUp: name => inPhase('podvolumebackup', name, over),
     restored: name => inPhase('podvolumerestore', name, over),
+    async told({ metadata }) {
+      const about = `--field-selector=involvedObject.uid=${metadata.uid}`
+      const { items } = JSON.parse(await kubectl(['-n', namespace, 'get', 'events', about, '-o', 'json']))
+      return new Map((items as MoverEvent[]).map(({ reason, message }) => [reason, message]))
+    },
     async moversGone(names) {
       let left: string[] = []
       const areGone = async () => {

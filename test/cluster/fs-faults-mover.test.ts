@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { PodVolumeBackup } from '@lateen/api'
 import { givenCluster } from '../../tools/cluster/testing.ts'
 import { untilSeen, waitUntil } from '../../tools/cluster/wait-until.ts'
@@ -192,14 +193,70 @@ describe('file system backups whose movers meet with faults', {
         ?.message ?? '',
     )
     evicted.open()
-    t.diagnostic(
-      (await failsWith('bucket-gone', /fs-faults-bucket-gone.*(does not exist|NoSuchBucket)/)).status
-        ?.message ?? '',
+    const gone = await failsWith('bucket-gone', /fs-faults-bucket-gone.*(does not exist|NoSuchBucket)/)
+    t.diagnostic(gone.status?.message ?? '')
+    const told = await faults.told(gone)
+    assert.match(
+      told.get('Data-Path-Failed') ?? '',
+      /^Data path for bucket-gone failed, error .*fs-faults-bucket-gone/,
+    )
+    assert.ok(
+      told.has('Data-Path-Started') && told.has('Data-Path-Stopped') && !told.has('Data-Path-Completed'),
     )
     t.diagnostic(
       (await failsWith('pod-gone', /the pod fs-faults-mover-shop\/doomed is gone.*Try again/)).status
         ?.message ?? '',
     )
+  })
+
+  it('tell how far they are while they work, and what came of it', async () => {
+    const bucket = await buckets.bucket('fs-faults-slow')
+    await faults.create(bucket.location(installation))
+    const full = await createFilesPod(given.cluster, {
+      ...{ namespace: shop, name: 'full', volumes: { data: { emptyDir: {} } } },
+    })
+    await full.run('for n in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/urandom > /data/$n; done')
+    const move = {
+      pod: await faults.pod(shop, 'full'),
+      volume: 'data',
+      spec: { backupStorageLocation: bucket.name },
+    }
+    const waits = bucket.closed()
+    await faults.backUp({ name: 'slow', ...move })
+    await waits
+    // A mover tells of what it has read when it reads on, and it does that when it has stored something.
+    const progress = await waitUntil(
+      async () => {
+        await delay(2_000)
+        const { status }: PodVolumeBackup = JSON.parse(
+          await inInstallation('get', 'podvolumebackup', 'slow', '-o', 'json'),
+        )
+        assert.equal(status?.phase, 'InProgress')
+        if (status.progress?.bytesDone && status.progress.totalBytes) return status.progress
+        bucket.open()
+        void bucket.closed()
+        return undefined
+      },
+      { timeoutMs: 60_000, failure: () => new Error('the mover tells of no progress') },
+    )
+    assert.equal(progress.totalBytes, 160_000_000)
+    assert.ok((progress.bytesDone ?? 0) <= 160_000_000, JSON.stringify(progress))
+    const cancel = JSON.stringify({ spec: { cancel: true } })
+    await inInstallation('patch', 'podvolumebackup', 'slow', '--type=merge', '-p', cancel)
+    const canceled = await faults.backedUp('slow')
+    assert.equal(canceled.status?.phase, 'Canceled', canceled.status?.message)
+    bucket.open()
+    const reasons = ['Started', 'Progress', 'Canceling', 'Canceled', 'Stopped']
+    assert.deepEqual(
+      new Set((await faults.told(canceled)).keys()),
+      new Set(reasons.map(reason => `Data-Path-${reason}`)),
+    )
+    await faults.backUp({ name: 'whole', ...move })
+    const whole = await faults.backedUp('whole')
+    assert.equal(whole.status?.phase, 'Completed', whole.status?.message)
+    const { snapshotID, source } = JSON.parse((await faults.told(whole)).get('Data-Path-Completed') ?? '')
+    assert.equal(snapshotID, whole.status.snapshotID)
+    assert.equal(source.volumeMode, 'Filesystem')
   })
 
   it('fail where the pod goes that data are restored for', async () => {

@@ -75,8 +75,11 @@ describe('the Lateen image in a pod', { skip: given.skip }, async () => {
       },
     ]
     const patch = ['patch', 'deployment/velero', '--type=json', '-p', JSON.stringify(args)]
+    const earlier = (await kubectl(['-n', 'velero', 'get', 'pods', '-o', 'name'])).trim().split('\n')
     await kubectl(['-n', 'velero', ...patch])
     await kubectl(['-n', 'velero', 'rollout', 'status', 'deployment/velero', '--timeout=120s'])
+    // It leads until it ends, and would store the backup in its own folder.
+    await kubectl(['-n', 'velero', 'wait', '--for=delete', ...earlier, '--timeout=120s'])
     const env = { ...process.env, KUBECONFIG: given.cluster.kubeconfigPath, HOME: folder }
     const lateen = (...words: string[]) => runCommand(process.execPath, [launcher, ...words], { env })
     const config = '--config=path=/tmp,createBucket=true'

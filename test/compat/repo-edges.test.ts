@@ -112,7 +112,7 @@ describe(`at the edges (seed ${seed})`, { skip }, () => {
     assert.ok(readFileSync(restored).equals(bytes))
   })
 
-  it('a source deeper than any path can name is stored as far as paths reach, and the rest is counted and named', async t => {
+  it('a source deeper than any path can name is stored whole, and kopia verifies it', async t => {
     const kopia = await kopiaRepository(t)
     const folder = await mkdtemp(path.join(tmpdir(), 'lateen-deep-'))
     t.after(() => execFileSync('rm', ['-rf', folder]))
@@ -123,9 +123,7 @@ describe(`at the edges (seed ${seed})`, { skip }, () => {
     await using repository = await open(kopia)
     const { snapshot } = await upload(repository, folder)
     const summary = snapshot.rootEntry.summary
-    assert.equal(summary?.numFailed, 1)
-    assert.match(summary.errors[0]?.error ?? '', /ENAMETOOLONG|too long/)
-    assert.ok(summary.files > 10, `${summary.files} files`)
+    assert.deepEqual([summary?.numFailed, summary?.files], [0, 31])
     await kopia.verify()
     const theirs = await kopia
       .kopia(['snapshot', 'create', folder, '--json', '--no-auto-maintenance'])
