@@ -26,6 +26,7 @@ import {
 } from '@lateen/kube'
 import { decideRetention, type GcFailure, isPending, labelChange } from '../retention/decide-retention.ts'
 import { keptFor } from '../retention/keep-last-good.ts'
+import { claimToFillFrom } from './claim-to-fill.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { patchObject } from './patch-object.ts'
 import { recordEvent } from './record-event.ts'
@@ -75,18 +76,28 @@ export function gcController(options: GcOptions): ControllerOptions {
       case 'busy':
         return again({ afterMs: restMs })
       case 'keep':
-        if (!kept.has(key)) await tellOfKeeping(backup, step.schedule, scope)
-        kept.add(key)
-        return again({ afterMs: restMs })
+        return keep(backup, `it is the last Completed backup of schedule ${step.schedule}`, scope)
       case 'blocked':
         await label(backup, step.failure, scope)
         return again({ afterMs: restMs })
-      case 'expire':
+      case 'expire': {
+        const claim = await claimToFillFrom(backup, scope)
+        if (claim)
+          return keep(backup, `the restored claim ${claim} is filled from it once a pod uses it`, scope)
         kept.delete(key)
         await label(backup, undefined, scope)
         await requestDeletion(backup, scope)
         return again({ afterMs: restMs })
+      }
     }
+  }
+
+  /** Says why it stays, once. */
+  async function keep(backup: Backup, reason: string, scope: Scope): Promise<Outcome> {
+    const key = keyOf(backup)
+    if (!kept.has(key)) await tellOfKeeping(backup, reason, scope)
+    kept.add(key)
+    return again({ afterMs: restMs })
   }
 
   const toKeys = ({ metadata }: BackupStorageLocation) =>
@@ -153,10 +164,10 @@ async function requestDeletion({ metadata }: Backup, { client, log, signal }: Sc
   log.info({ backup: name }, 'a backup has expired, its deletion is requested')
 }
 
-async function tellOfKeeping(backup: Backup, schedule: string, scope: Scope): Promise<void> {
+async function tellOfKeeping(backup: Backup, reason: string, scope: Scope): Promise<void> {
   const { client, clock, log, signal } = scope
-  log.info({ backup: backup.metadata.name, schedule }, 'an expired backup stays: it is the last good one')
-  const message = `Has expired and stays: it is the last Completed backup of schedule ${schedule}`
+  log.info({ backup: backup.metadata.name, reason }, 'an expired backup stays')
+  const message = `Has expired and stays: ${reason}`
   await recordEvent(
     { about: backup, type: 'Normal', reason: 'BackupKept', message },
     { client, clock, log, signal },

@@ -81,18 +81,10 @@ export async function removeUnneededPairs(
   ports: PairPorts,
 ): Promise<SweptPairs> {
   const { client, log, signal } = ports
-  const swept: SweptPairs = { waiting: [], failed: [] }
-  const claims = new Map<string, readonly ClaimToFill[]>()
-  for (const pair of pairs) {
+  const { waiting, unneeded } = await dividePairs(pairs, { client, signal })
+  const swept: SweptPairs = { waiting, failed: [] }
+  for (const pair of unneeded) {
     const { namespace, name } = pair
-    const there =
-      claims.get(namespace) ?? (await client.resource(claimKind, namespace).list({ signal }).toArray())
-    claims.set(namespace, there)
-    const claim = claimInNeed(pair, there)
-    if (claim !== undefined) {
-      swept.waiting.push({ pair, claim })
-      continue
-    }
     try {
       await removePair(pair, ports)
       log.info({ namespace, snapshot: name, restore: pair.restoredBy }, 'a restored snapshot is removed')
@@ -103,6 +95,24 @@ export async function removeUnneededPairs(
     }
   }
   return swept
+}
+
+/** Those that a claim is still to be filled from, and the others. Throws KubeErrors. */
+export async function dividePairs(
+  pairs: readonly RestoredPair[],
+  { client, signal }: Pick<PairPorts, 'client' | 'signal'>,
+): Promise<{ waiting: SweptPairs['waiting']; unneeded: RestoredPair[] }> {
+  const waiting: SweptPairs['waiting'] = []
+  const unneeded: RestoredPair[] = []
+  for (const [namespace, ofNamespace] of Map.groupBy(pairs, each => each.namespace)) {
+    const claims = await client.resource(claimKind, namespace).list({ signal }).toArray()
+    for (const pair of ofNamespace) {
+      const claim = claimInNeed(pair, claims)
+      if (claim === undefined) unneeded.push(pair)
+      else waiting.push({ pair, claim })
+    }
+  }
+  return { waiting, unneeded }
 }
 
 /** The snapshot first: a content that goes before it would be missed by whoever looks at the snapshot. */
