@@ -6,7 +6,7 @@ import {
   type Logger,
   unlessNotFound,
 } from '@lateen/kube'
-import type { ReadSecretKey } from '../backup-store/read-secret-key.ts'
+import { type ReadSecretKey, SecretError } from '../backup-store/read-secret-key.ts'
 
 interface NewSecret extends KubeObject {
   type: string
@@ -54,11 +54,28 @@ export async function ensureRepositoryPassword(ports: PasswordPorts): Promise<vo
   )
 }
 
-/** The password of repositories, without the space around it, which is no part of it for Velero either. Throws a `SecretError` or KubeErrors. */
+/** What Go takes for space, as Velero does. */
+const space = '[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+'
+const spaceAround = new RegExp(`^${space}|${space}$`, 'g')
+
+/**
+ * The password of repositories, without the space around it, which is no part of it for Velero either. Throws a `SecretError`, also for bytes that are no
+ * text: Velero could not open what is made with what they would be changed to. Throws KubeErrors.
+ */
 export async function repositoryPassword(
   readSecretKey: ReadSecretKey,
   signal?: AbortSignal,
 ): Promise<string> {
   const bytes = await readSecretKey({ ...passwordSecret, field: 'every backup repository' }, signal)
-  return Buffer.from(bytes).toString().trim()
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+      .decode(bytes)
+      .replaceAll(spaceAround, '')
+  } catch (cause) {
+    throw new SecretError('SECRET_NOT_TEXT', {
+      reason: `the password of backup repositories in the key ${passwordSecret.key} of the secret ${passwordSecret.name} is not UTF-8 text`,
+      hint: 'Velero and kopia open repositories with its bytes, which this program cannot. Change their password with "kopia repository change-password" to one that is text, then the secret',
+      cause,
+    })
+  }
 }

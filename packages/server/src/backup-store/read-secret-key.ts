@@ -10,7 +10,7 @@ const SecretKind = builtInKind<Secret>('Secret')
 /** A secret that something refers to, or its key, is missing or may not be read. */
 export class SecretError extends Error {
   override readonly name = 'SecretError'
-  readonly code: 'SECRET_NOT_FOUND' | 'SECRET_KEY_NOT_FOUND' | 'SECRET_FORBIDDEN'
+  readonly code: 'SECRET_NOT_FOUND' | 'SECRET_KEY_NOT_FOUND' | 'SECRET_FORBIDDEN' | 'SECRET_NOT_TEXT'
   readonly hint: string
 
   constructor(code: SecretError['code'], details: { reason: string; hint: string; cause?: unknown }) {

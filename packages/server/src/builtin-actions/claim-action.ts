@@ -28,7 +28,7 @@ export const claimAction: BackupItemAction = {
   execute: async ({ item, backup }) => storedClaim(item, backup.metadata.name ?? ''),
 }
 
-/** `velero.io/pvc`: a bound claim is in one block with its volume, the running pods that mount it, and its group. */
+/** `velero.io/pvc`: a bound claim is in one block with its volume, the pods that mount it, and its group. */
 export function claimBlockAction(neighbours: ClaimNeighbours): ItemBlockAction {
   return {
     appliesTo,

@@ -15,15 +15,17 @@ export interface ClaimGroup {
 
 /** What stands next to a claim in its namespace. Each namespace is listed once. */
 export interface ClaimNeighbours {
-  /** The running pods that mount a claim. Throws KubeError. */
+  /**
+   * The pods that mount a claim, also those that have ended: in a block of its own, such a pod would have the claim stored while the hooks of
+   * another one still run. Throws KubeError.
+   */
   podsMounting(claim: ClaimName, signal?: AbortSignal): Promise<ResourceIdentifier[]>
   /** The other claims of its group. Throws KubeError. */
   claimsOfGroup(claim: ClaimName, group: ClaimGroup, signal?: AbortSignal): Promise<ResourceIdentifier[]>
 }
 
 interface Pod extends KubeObject {
-  spec?: { nodeName?: string; volumes?: { persistentVolumeClaim?: { claimName?: string } | null }[] | null }
-  status?: { phase?: string }
+  spec?: { volumes?: { persistentVolumeClaim?: { claimName?: string } | null }[] | null }
 }
 
 const podType = builtInKind<Pod>('Pod')
@@ -54,7 +56,7 @@ export function createClaimNeighbours(client: KubeClient): ClaimNeighbours {
 async function listMounts(client: KubeClient, namespace: string, signal?: AbortSignal): Promise<Names> {
   const names = new Map<string, string[]>()
   for await (const pod of client.resource(podType, namespace).list({ signal })) {
-    if (!isRunning(pod)) continue
+    if (pod.metadata.deletionTimestamp !== undefined) continue
     for (const { persistentVolumeClaim } of pod.spec?.volumes ?? []) {
       const claim = persistentVolumeClaim?.claimName
       if (claim) append(names, claim, pod.metadata.name ?? '')
@@ -74,10 +76,6 @@ async function listGroups(client: KubeClient, { namespace, label, signal }: Grou
   const claims = client.resource(claimType, namespace).list({ labelSelector: label, signal })
   for await (const { metadata } of claims) append(names, metadata.labels?.[label] ?? '', metadata.name ?? '')
   return names
-}
-
-function isRunning({ metadata, spec, status }: Pod): boolean {
-  return Boolean(spec?.nodeName) && status?.phase === 'Running' && metadata.deletionTimestamp === undefined
 }
 
 function append(names: Map<string, string[]>, key: string, name: string): void {

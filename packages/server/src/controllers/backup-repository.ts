@@ -123,7 +123,12 @@ function placeMayHaveChanged(event: {
   previous?: BackupStorageLocation
 }) {
   if (event.type !== 'updated' || event.previous === undefined) return true
-  return locationPlace(event.object) !== locationPlace(event.previous)
+  // Of a location that was read-only, nobody has maintained anything.
+  const { accessMode } = event.object.spec
+  return (
+    locationPlace(event.object) !== locationPlace(event.previous) ||
+    accessMode !== event.previous.spec.accessMode
+  )
 }
 
 interface Scope extends BackupRepositoryOptions, ReconcileContext {

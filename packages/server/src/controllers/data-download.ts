@@ -1,13 +1,13 @@
 import { type DataDownload, DataDownloadKind, finalizerNames, labelNames } from '@lateen/api'
-import { again, type ControllerOptions, done, type KubeClient, unlessNotFound } from '@lateen/kube'
+import { again, type ControllerOptions, done } from '@lateen/kube'
 import {
   diagnoseRestoreVolume,
   type ExposeRestorePorts,
   exposeRestoreVolume,
 } from '../data-path/expose-restore-volume.ts'
-import { ClaimKind } from '../data-path/intermediate-claim.ts'
 import { removeCopies } from '../data-path/needed-copies.ts'
 import { discardVolume, rebindVolume } from '../data-path/rebind-volume.ts'
+import { targetClaimOf } from '../data-path/target-claim.ts'
 import { isBuiltInMover } from '../volumes/new-data-upload.ts'
 import { type AnyNode, takenByAnyNode } from './any-node.ts'
 import type { MoveSort } from './move-sort.ts'
@@ -39,7 +39,8 @@ export function dataDownloadController(options: DataDownloadOptions): Controller
         ready.delete(uid)
         return controller.reconcile(key, context)
       }
-      if (await hasTarget(object, { client, signal: context.signal })) ready.add(uid)
+      const target = await targetClaimOf(object, { client, signal: context.signal })
+      if (target !== undefined) ready.add(uid)
       const outcome = await controller.reconcile(key, context)
       return ready.has(uid) || outcome.type === 'again' ? outcome : again({ afterMs: LOOK_FOR_TARGET_MS })
     },
@@ -48,15 +49,6 @@ export function dataDownloadController(options: DataDownloadOptions): Controller
 
 function isNew({ status }: DataDownload): boolean {
   return !status?.phase || status.phase === 'New'
-}
-
-async function hasTarget(
-  { spec }: DataDownload,
-  { client, signal }: { client: KubeClient; signal: AbortSignal },
-): Promise<boolean> {
-  const { namespace, pvc } = spec.targetVolume
-  const found = await client.resource(ClaimKind, namespace).get(pvc, { signal }).catch(unlessNotFound)
-  return found !== undefined
 }
 
 function downloadsOf(

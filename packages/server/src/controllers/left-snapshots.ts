@@ -36,7 +36,7 @@ import { hasEnded, type LeftSnapshot, leftFindings, leftSnapshots } from '../wat
 import type { BusyKeys } from './busy-keys.ts'
 import type { LatestObjects } from './latest-objects.ts'
 import { storageLocationOf } from './location-of-backup.ts'
-import { recordEvent } from './record-event.ts'
+import { longestMessage, recordEvent } from './record-event.ts'
 
 export interface LeftSnapshotsOptions {
   client: KubeClient
@@ -84,8 +84,9 @@ export function leftSnapshotsController(options: LeftSnapshotsOptions): Controll
       left.map(({ snapshot }) => ({ kind: snapshot.kind ?? '', phase: 'Left' })),
     )
     const isNew = ({ snapshot }: LeftSnapshot) => !told.has(snapshot.metadata.uid ?? '')
-    for (const [backup, ofBackup] of Map.groupBy(left, each => each.backup))
+    for (const [backup, ofBackup] of Map.groupBy(left, each => each.backup)) {
       if (ofBackup.some(isNew)) await tell(backup, ofBackup, scope)
+    }
     told = new Set(left.map(({ snapshot }) => snapshot.metadata.uid ?? ''))
     return done()
   }
@@ -213,7 +214,9 @@ async function tell(backup: Backup, left: readonly LeftSnapshot[], scope: Scope)
   const { client, clock, log, signal } = scope
   for (const { problem, mend, subject } of leftFindings(left)) {
     log.warn({ backup: backup.metadata.name, subject }, 'a snapshot is left in the cluster')
-    const message = `${subject} ${problem}. To mend it: ${mend}`
+    const whole = `${subject} ${problem}. To mend it: ${mend}`
+    const message =
+      whole.length <= longestMessage ? whole : `${subject} ${problem}. lateen doctor shows how to mend it`
     await recordEvent(
       { about: backup, type: 'Warning', reason: 'SnapshotLeft', message },
       { client, clock, log, signal },

@@ -20,8 +20,8 @@ interface CoreEvent extends KubeObject {
 
 const EventKind = builtInKind<CoreEvent>('Event')
 
-// The API server refuses longer ones.
-const longestMessage = 1024
+/** The API server refuses longer ones: they are cut. */
+export const longestMessage = 1024
 
 /** Something about an object that `kubectl describe` should show. */
 export interface RecordedEvent {

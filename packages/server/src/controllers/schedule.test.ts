@@ -20,12 +20,17 @@ const due = { 'velero.io/schedule-name': 'nightly' }
 async function given() {
   const now = { at: Date.parse('2026-01-02T03:00:00.500Z') }
   const clock = { now: () => now.at, sleep: async () => undefined }
-  const seen = { lost: 0 }
+  const seen: { lost: number; schedule: Schedule; isRefusing: boolean } = {
+    lost: 0,
+    schedule,
+    isRefusing: false,
+  }
   const server = await startObjectServer({ kinds: [BackupKind, ScheduleKind] })
   const { client, objects } = server
   objects.set('schedules/velero/nightly', schedule)
   const create = async (backup: Backup): Promise<Backup> => {
     const key = `backups/velero/${backup.metadata.name}`
+    if (seen.isRefusing) throw new KubeError('Invalid', { message: 'bad label', status: 422 })
     if (objects.has(key)) throw new KubeError('AlreadyExists', { message: 'there already', status: 409 })
     objects.set(key, backup as KubeObject)
     if (seen.lost-- > 0) throw new KubeError('Unreachable', { message: 'cut', mayHaveActed: true })
@@ -36,7 +41,7 @@ async function given() {
     kind.kind === 'Backup'
       ? { ...backups, get: (name: string) => client.resource(BackupKind, namespace).get(name, { signal }) }
       : client.resource(ScheduleKind, namespace)
-  const informer = { get: () => schedule, list: () => [] } as unknown as Informer<Schedule>
+  const informer = { get: () => seen.schedule, list: () => [] } as unknown as Informer<Schedule>
   const none = { get: () => undefined, list: () => [] } as unknown as Informer<Backup>
   const { reconcile } = scheduleController({
     ...{ client: { ...client, resource } as unknown as typeof client, informer, clock },
@@ -73,5 +78,17 @@ describe('A schedule', () => {
     await work()
     assert.deepEqual(made(), ['nightly-20260102030000'])
     assert.equal(lastBackup(), '2026-01-02T03:00:01Z')
+  })
+
+  it('was refused for ever for what its template had been, after that was corrected', async () => {
+    const { server, seen, objects, work, made } = await given()
+    await using _ = server
+    seen.isRefusing = true
+    await assert.rejects(work(), { code: 'Invalid' })
+    seen.isRefusing = false
+    seen.schedule = { ...schedule, spec: { ...schedule.spec, template: { ttl: '1h0m0s' } } }
+    await work()
+    assert.deepEqual(made(), ['nightly-20260102030000'])
+    assert.equal((objects.get('backups/velero/nightly-20260102030000') as Backup).spec.ttl, '1h0m0s')
   })
 })

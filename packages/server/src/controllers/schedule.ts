@@ -8,6 +8,7 @@ import {
   type Informer,
   isAlreadyExists,
   type KubeClient,
+  KubeError,
   keyOf,
   type Outcome,
   type ReconcileContext,
@@ -120,7 +121,8 @@ async function make(wanted: Backup, schedule: Schedule, scope: Scope): Promise<v
   const backup = before !== undefined && dueOf(before) === dueOf(wanted) ? before : wanted
   tried.set(key, backup)
   const created = await createOnce(backup, scope).catch((error: unknown) => {
-    if (isAlreadyExists(error)) tried.delete(key)
+    // What is refused was not made: the schedule may be another one next time.
+    if (isRefusal(error)) tried.delete(key)
     throw error
   })
   tried.delete(key)
@@ -141,6 +143,11 @@ async function createOnce(backup: Backup, { client, signal }: Scope): Promise<Ba
     if (found !== undefined && dueOf(found) === dueOf(backup) && isAlike(found, backup)) return found
     throw error
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof KubeError) || error.retryable || error.mayHaveActed) return false
+  return isAlreadyExists(error) || error.status !== undefined
 }
 
 function isAlike(one: Backup, other: Backup): boolean {

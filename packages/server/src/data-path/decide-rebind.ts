@@ -40,7 +40,7 @@ export function decideRebind({ hasPod, claim, volume, target, reclaimPolicy }: R
     return { type: 'refuse', reason: 'the volume with the restored data does not exist any more' }
   const { name = '' } = volume.metadata
   if (target === undefined || target.metadata.deletionTimestamp !== undefined)
-    return { type: 'refuse', reason: 'the claim to be restored was deleted' }
+    return { type: 'refuse', reason: 'the claim to be restored was deleted, or replaced' }
   const asksFor = target.spec?.volumeName
   if (asksFor && asksFor !== name)
     return { type: 'refuse', reason: `the claim to be restored has another volume by now, ${asksFor}` }

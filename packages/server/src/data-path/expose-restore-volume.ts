@@ -87,7 +87,7 @@ async function targetOf(
       reason: `the PersistentVolumeClaim ${namespace}/${pvc} ${what}`,
       hint: 'Delete it and restore it again',
     })
-  if (found === undefined) throw problem('is gone')
+  if (found === undefined) throw problem('is gone, or is not the one that its restore made')
   if (found.spec?.volumeName) throw problem(`is bound already, to ${found.spec.volumeName}`)
   return found
 }

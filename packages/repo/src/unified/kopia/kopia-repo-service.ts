@@ -13,6 +13,7 @@ import {
   type RepoOptions,
 } from '../backup-repo.ts'
 import { type Logger, silentLogger } from '../logger.ts'
+import { notCreated } from '../not-created.ts'
 import { type KopiaBackupRepo, kopiaBackupRepo } from './kopia-backup-repo.ts'
 import { maintainRepository } from './maintain-repository.ts'
 import { metadataReads, openRepoStorage } from './open-repo-storage.ts'
@@ -50,6 +51,7 @@ export function kopiaRepoService(service: KopiaRepoServiceOptions): KopiaRepoSer
   }
   return {
     async init(options, { createNew, signal }) {
+      if (createNew && isReadOnly(options)) throw notCreated()
       if (createNew) return createNamed(service, options, signal)
       await using repository = await openNamed(options, { signal })
       await completeInit(repository, options, signal)

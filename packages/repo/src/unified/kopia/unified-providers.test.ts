@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -55,6 +55,13 @@ describe('the unified repository provider', () => {
     await repository.prepareRepo(repo)
     await repository.prepareRepo(repo)
     await assert.rejects(repository.initRepo(repo), { code: 'ALREADY_EXISTS' })
+  })
+
+  it('was made in a location that is read-only: it is not', async () => {
+    const { repo, repository, folder } = await given('read-only')
+    const readOnly = { ...repo, generalOptions: { ...repo.generalOptions, readOnly: 'true' } }
+    await assert.rejects(repository.prepareRepo(readOnly), { code: 'READ_ONLY', message: /read-only/ })
+    assert.deepEqual(await readdir(path.join(folder, 'repo')).catch(() => []), [])
   })
 
   it('completes a repository whose maker died before it had set the marker, and refuses a foreign marker', async () => {

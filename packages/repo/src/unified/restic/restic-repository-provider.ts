@@ -2,6 +2,7 @@ import { isRepoError, RepoError } from '../../errors/repo-error.ts'
 import type { CallOptions } from '../backup-repo.ts'
 import { forgetEach } from '../forget-each.ts'
 import { type Logger, silentLogger } from '../logger.ts'
+import { notCreated } from '../not-created.ts'
 import type { RepositoryProvider } from '../repository-provider.ts'
 import { parseResticSnapshots, type ResticSnapshot } from './restic-message.ts'
 import {
@@ -43,7 +44,11 @@ export function resticRepositoryProvider(
     async (repo: ResticRepository, { signal }: CallOptions = {}) => {
       await run(repo, command, { signal })
     }
-  const initRepo = simply('init')
+  const init = simply('init')
+  const initRepo = async (repo: ResticRepository, call?: CallOptions) => {
+    if (repo.readOnly) throw notCreated()
+    await init(repo, call)
+  }
 
   const connectToRepo = async (repo: ResticRepository, { signal }: CallOptions = {}) => {
     await run(repo, 'snapshots', { args: ['--json', '--no-lock', '--latest', '1'], signal })
