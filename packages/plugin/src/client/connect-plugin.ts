@@ -30,6 +30,8 @@ export interface ConnectOptions {
   connectMs?: number
   /** How long short calls may take: listing, selectors, progress, cancelling and the like. Default: 60 s. */
   shortCallMs?: number
+  /** Ends the program at once, when what it was being sent is not whole and must not be kept. */
+  breakOff?: (() => void) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -67,11 +69,11 @@ const clients: { readonly [Kind in PluginKind]: (caller: PluginCaller) => Plugin
 
 /** Connects to a plugin program. Rejects with UNAVAILABLE when it does not speak in time, or with the signal's reason. */
 export async function connectPlugin(options: ConnectOptions): Promise<PluginConnection> {
-  const { program, connectMs = 20_000, shortCallMs = 60_000, signal } = options
+  const { program, connectMs = 20_000, shortCallMs = 60_000, breakOff, signal } = options
   limitHeaders()
   const client = openClient(options.handshake)
   const callerOf = (plugin: string, limitMs = shortCallMs) =>
-    new PluginCaller({ client, plugin, shortCallMs: limitMs })
+    new PluginCaller({ client, plugin, shortCallMs: limitMs, breakOff })
   try {
     await ready(client, { program, connectMs, signal })
   } catch (error) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http2'
+import { createServer, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { Client, credentials, status } from '@grpc/grpc-js'
@@ -9,14 +9,24 @@ import { serializeStatusDetails, statusDetailsTrailer } from '../wire/status-det
 import { objectStoreClient } from './object-store-client.ts'
 import { PluginCaller } from './plugin-caller.ts'
 
+/** Answers with a message that says nothing: its only field is false. */
+function no(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+  stream.end(Buffer.alloc(5))
+}
+
 describe('what a plugin says of an object store', () => {
   const server = createServer()
   let client: Client
   let said = ''
   let withDetails = false
+  /** Whether the plugin says that there is no object, when it is asked. */
+  let isAsked = false
 
   before(async () => {
-    server.on('stream', stream => {
+    server.on('stream', (stream, headers) => {
+      if (isAsked && headers[':path']?.endsWith('/ObjectExists')) return no(stream)
       const details = serializeStatusDetails({ code: status.UNKNOWN, message: said, frames: [] })
       stream.respond(
         {
@@ -84,5 +94,19 @@ describe('what a plugin says of an object store', () => {
     assert.deepEqual(await codesOf(daily, words), ['TLS'])
     assert.deepEqual(await codesOf({ bucket: 'for', key: 'den' }, 'Forbidden'), ['ACCESS_DENIED'])
     assert.deepEqual(await codesOf(daily, 'something else'), ['UNKNOWN'])
+  })
+
+  it('was taken for trouble when a plugin had its own words for what is not there', async () => {
+    const store = objectStoreClient(
+      new PluginCaller({ client, plugin: 'example.io/forbidden', shortCallMs: 60_000 }),
+    )
+    for (const words of ["storage: object doesn't exist", 'no such blob over here']) {
+      said = words
+      isAsked = true
+      await assert.rejects(store.getObject(daily), { code: 'NOT_FOUND' }, words)
+      await store.deleteObject(daily)
+    }
+    isAsked = false
+    await assert.rejects(store.deleteObject(daily), { code: 'UNKNOWN' })
   })
 })

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { ClientReadableStream } from '@grpc/grpc-js'
 import type { ObjectBody, ObjectStore } from '../object-store.ts'
 import { portableKeyProblem } from '../object-store.ts'
-import { ObjectStoreError, type ObjectStoreErrorCode } from '../object-store-error.ts'
+import { isObjectStoreError, ObjectStoreError, type ObjectStoreErrorCode } from '../object-store-error.ts'
 import { isPluginError, type PluginError, type PluginErrorCode } from '../plugin-error.ts'
 import { type Bytes, ObjectStore as Service } from '../proto/velero/object-store_pb.ts'
 import { readBody } from '../read-body.ts'
@@ -18,6 +18,20 @@ const NANOSECONDS = 1_000_000_000n
 export function objectStoreClient(caller: PluginCaller): ObjectStore {
   const { plugin } = caller
   const { method } = Service
+
+  async function objectExists({ bucket, key, signal }: Place): Promise<boolean> {
+    const options = { doing: `looking for ${bucket}/${key}`, signal, long: true }
+    const answer = caller.unary(method.objectExists, { plugin, bucket, key }, options)
+    return (await storeErrors(answer, [key, bucket])).exists
+  }
+
+  /** Whether a call has failed because there is no such object. Each plugin has words of its own for that, and one question that all answer. */
+  async function isMissing(error: unknown, place: Place): Promise<boolean> {
+    if (isObjectStoreError(error, 'NOT_FOUND')) return true
+    if (!isObjectStoreError(error, 'UNKNOWN')) return false
+    return !(await objectExists(place).catch(() => true))
+  }
+
   return {
     async init({ config, signal }) {
       const request = { plugin, config: definedSettings(config) }
@@ -46,16 +60,18 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
       )
       await storeErrors(put, [key, bucket])
     },
-    async objectExists({ bucket, key, signal }) {
-      const options = { doing: `looking for ${bucket}/${key}`, signal, long: true }
-      const answer = caller.unary(method.objectExists, { plugin, bucket, key }, options)
-      return (await storeErrors(answer, [key, bucket])).exists
-    },
+    objectExists,
     async getObject({ bucket, key, signal }) {
       const options = { doing: `reading ${bucket}/${key}`, signal, long: true }
       signal?.throwIfAborted()
       const stream = caller.serverStream(method.getObject, { plugin, bucket, key })
-      return openObject(stream, { caller, options, names: [key, bucket] })
+      try {
+        return await openObject(stream, { caller, options, names: [key, bucket] })
+      } catch (error) {
+        if (isObjectStoreError(error, 'NOT_FOUND')) throw error
+        if (!(await isMissing(error, { bucket, key, signal }))) throw error
+        throw new ObjectStoreError('NOT_FOUND', { reason: messageOf(error), cause: error })
+      }
     },
     async *listCommonPrefixes({ bucket, prefix, delimiter, signal }) {
       const options = { doing: `listing ${bucket}/${prefix}`, signal, long: true }
@@ -70,7 +86,12 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
     },
     async deleteObject({ bucket, key, signal }) {
       const options = { doing: `deleting ${bucket}/${key}`, signal, long: true }
-      await storeErrors(caller.unary(method.deleteObject, { plugin, bucket, key }, options), [key, bucket])
+      const answer = caller.unary(method.deleteObject, { plugin, bucket, key }, options)
+      try {
+        await storeErrors(answer, [key, bucket])
+      } catch (error) {
+        if (!(await isMissing(error, { bucket, key, signal }))) throw error
+      }
     },
     async createSignedUrl({ bucket, key, ttlSeconds, signal }) {
       const options = { doing: `signing a URL for ${bucket}/${key}`, signal, long: true }
@@ -80,6 +101,16 @@ export function objectStoreClient(caller: PluginCaller): ObjectStore {
     },
     async [Symbol.asyncDispose]() {},
   }
+}
+
+interface Place {
+  bucket: string
+  key: string
+  signal?: AbortSignal | undefined
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function* chunks(body: ObjectBody, signal: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -130,7 +161,7 @@ async function storeErrors<Answer>(answer: Promise<Answer>, names: readonly stri
 /** Plugins in Go tell what happened in words alone; these are the ones that matter to callers. */
 const told: readonly [RegExp, ObjectStoreErrorCode][] = [
   [/NoSuchBucket/i, 'NO_BUCKET'],
-  [/not found|does not exist|NoSuchKey|BlobNotFound|ObjectNotExist/i, 'NOT_FOUND'],
+  [/not found|does not exist|doesn't exist|NoSuchKey|BlobNotFound|ObjectNotExist/i, 'NOT_FOUND'],
   [/AccessDenied|Forbidden/i, 'ACCESS_DENIED'],
   [/InvalidAccessKeyId|SignatureDoesNotMatch|NoCredentialProviders|get credentials/i, 'BAD_CREDENTIALS'],
   [/RequestTimeTooSkewed/i, 'CLOCK_SKEW'],

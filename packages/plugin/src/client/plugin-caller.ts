@@ -22,6 +22,11 @@ export interface CallerOptions {
   plugin: string
   /** Limit for calls that no plugin has reason to take long for. */
   shortCallMs: number
+  /**
+   * Ends the program at once. Some plugins make what they were sent until a failure complete, such as Velero's for GCP: only their end keeps them from it.
+   * Without this such a call is spoiled.
+   */
+  breakOff?: (() => void) | undefined
 }
 
 /** Makes calls to one plugin and turns what comes back into values and errors. */
@@ -29,11 +34,13 @@ export class PluginCaller {
   readonly plugin: string
   readonly #client: Client
   readonly #shortCallMs: number
+  readonly #breakOff: (() => void) | undefined
 
-  constructor({ client, plugin, shortCallMs }: CallerOptions) {
+  constructor({ client, plugin, shortCallMs, breakOff }: CallerOptions) {
     this.plugin = plugin
     this.#client = client
     this.#shortCallMs = shortCallMs
+    this.#breakOff = breakOff
   }
 
   /** Asks and waits for the answer. Rejects with a PluginError, an ObjectStoreError that the plugin sent, or the signal's reason. */
@@ -57,7 +64,7 @@ export class PluginCaller {
 
   /**
    * Sends what `write` writes, and waits for the answer and for the end of `write`, whose signal aborts when the call has an outcome.
-   * When `write` rejects, the call is cancelled and its error passed on.
+   * When `write` rejects, the call is broken off and its error passed on.
    */
   async clientStream<I extends DescMessage, O extends DescMessage>(
     method: WireMethod<I, O>,
@@ -78,8 +85,8 @@ export class PluginCaller {
         )
       // The status of the call tells what is wrong with the stream.
       call.on('error', () => {})
-      const cancel = () => void call.write(spoiled)
-      writing = write(message => sent(call, message), over.signal).then(
+      const cancel = this.#breakOff ?? (() => void call.write(spoiled))
+      writing = write(message => sent(call, message, over.signal), over.signal).then(
         () => void call.end(),
         error => {
           fail(error)
@@ -168,21 +175,29 @@ export function isServiceError(error: unknown): error is ServiceError {
 /**
  * No message at all, and no plugin takes it for one. It ends a call that must not be taken for complete: when such a call is cancelled,
  * Node may drop what is still to be sent and end the sending half of the stream before it resets it, and a plugin that reads the end
- * before the reset stores a part for the whole. A plugin that never reads this far stores nothing.
+ * before the reset stores a part for the whole. A plugin that never reads this far stores nothing; one that takes a failure for the end stores
+ * a part all the same, and must be ended instead.
  */
 const spoiled = Buffer.from([0xff])
 
-/** Resolves once the message is on its way: true, or false when the call has ended and takes no more. */
-function sent<Message>(call: ClientWritableStream<Message>, message: Message): Promise<boolean> {
+/** Resolves once the message is on its way: true, or false when the call has ended and takes no more, or nobody waits for it any more. */
+function sent<Message>(
+  call: ClientWritableStream<Message>,
+  message: Message,
+  over: AbortSignal,
+): Promise<boolean> {
   return new Promise(resolve => {
-    if (call.destroyed || call.writableEnded) {
+    if (call.destroyed || call.writableEnded || over.aborted) {
       resolve(false)
       return
     }
     const ended = () => resolve(false)
     call.once('status', ended)
+    // A plugin that reads no more lets no message pass.
+    over.addEventListener('abort', ended, { once: true })
     call.write(message, (error?: Error | null) => {
       call.off('status', ended)
+      over.removeEventListener('abort', ended)
       resolve(!error)
     })
   })

@@ -1,5 +1,6 @@
 import type { PluginKind, PluginOfKind } from '@lateen/plugin'
-import type { RestartableProgram } from './restartable-program.ts'
+import type { ProgramProcess } from './program-process.ts'
+import { type RestartableProgram, untilAbort } from './restartable-program.ts'
 import type { SessionPrograms } from './session-programs.ts'
 
 export type ActionKind = Exclude<PluginKind, 'ObjectStore' | 'VolumeSnapshotter'>
@@ -29,25 +30,51 @@ export function programAction<Kind extends ActionKind>(
   name: string,
 ): PluginOfKind[Kind] {
   return forwarding(methods[kind], (method, input, length) => {
-    const ask = () =>
-      program.call({ kind, name }, plugin => apply(plugin, method, input), {
-        signal: input?.signal,
-        long: length === 'long',
-      })
-    return method === 'appliesTo' ? inTurn(program, ask) : ask()
+    const signal = input?.signal
+    const work = async (plugin: object, process: ProgramProcess) => {
+      const known = acquaintancesOf(process)
+      const id = `${kind} ${name}`
+      const selector = () => inTurn(process, () => apply(plugin, 'appliesTo', undefined))
+      if (method === 'appliesTo') return meet(known, id, selector())
+      await untilAbort(known.get(id) ?? meet(known, id, selector()).catch(() => undefined), signal)
+      return apply(plugin, method, input)
+    }
+    return program.call({ kind, name }, work, { signal, long: length === 'long' })
   }) as PluginOfKind[Kind]
 }
 
-const lastTurns = new WeakMap<RestartableProgram, Promise<unknown>>()
+const lastTurns = new WeakMap<ProgramProcess, Promise<unknown>>()
 
 /**
- * What is asked of a program one after the other. The first call of a plugin has Velero's framework note it in a map without a lock
- * (`server_mux.go`): two at a time may end the program. What an action applies to is what it is asked first.
+ * What is asked of a process one after the other. The first call of a plugin has Velero's framework note it in a map without a lock
+ * (`server_mux.go`): two at a time may end the program.
  */
-function inTurn<Answer>(program: RestartableProgram, ask: () => Promise<Answer>): Promise<Answer> {
-  const answer = (lastTurns.get(program) ?? Promise.resolve()).then(ask)
+function inTurn<Answer>(process: ProgramProcess, ask: () => Promise<Answer>): Promise<Answer> {
+  const answer = (lastTurns.get(process) ?? Promise.resolve()).then(ask)
   lastTurns.set(
-    program,
+    process,
+    answer.catch(() => undefined),
+  )
+  return answer
+}
+
+/** By process: the plugins that were asked before, with the end of that. */
+const acquaintances = new WeakMap<ProgramProcess, Map<string, Promise<unknown>>>()
+
+function acquaintancesOf(process: ProgramProcess): Map<string, Promise<unknown>> {
+  const known = acquaintances.get(process) ?? new Map<string, Promise<unknown>>()
+  acquaintances.set(process, known)
+  return known
+}
+
+/** What an action applies to is what it is asked first, whoever asks, and of each process anew. */
+function meet<Answer>(
+  known: Map<string, Promise<unknown>>,
+  id: string,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  known.set(
+    id,
     answer.catch(() => undefined),
   )
   return answer

@@ -29,11 +29,19 @@ export interface CallKind {
   long?: boolean
 }
 
+interface Connected {
+  handshake: Handshake
+  connection: PluginConnection
+  end: Readonly<{ isMeant: boolean }>
+}
+
 /** A plugin program that runs and answers. */
 export class ProgramProcess {
   readonly #options: ProcessOptions
   readonly #connection: PluginConnection
   readonly #handshake: Handshake
+  /** Whether it was killed for the sake of what it was storing. */
+  readonly #meantEnd: Readonly<{ isMeant: boolean }>
   readonly #plugins = new Map<string, unknown>()
   readonly #waiting = new Set<(error: unknown) => void>()
   /** From the first long work on; aborts with the process. */
@@ -44,10 +52,11 @@ export class ProgramProcess {
   /** Why it is of no use any more. */
   #failure: PluginError | undefined
 
-  private constructor(options: ProcessOptions, handshake: Handshake, connection: PluginConnection) {
+  private constructor(options: ProcessOptions, { handshake, connection, end }: Connected) {
     this.#options = options
     this.#handshake = handshake
     this.#connection = connection
+    this.#meantEnd = end
     void options.child.exited.then(() => this.#exited())
   }
 
@@ -61,10 +70,16 @@ export class ProgramProcess {
     const waiting = AbortSignal.any([signal, died.signal])
     await requireListener(handshake, waiting)
     const onOutput = outputLog(log)
+    const end = { isMeant: false }
+    const breakOff = () => {
+      log.debug({}, 'a plugin program is killed: what it was to store was broken off')
+      end.isMeant = true
+      child.kill()
+    }
     const connection = await connectPlugin({
-      ...{ handshake, program, connectMs, shortCallMs, onOutput, signal: waiting },
+      ...{ handshake, program, connectMs, shortCallMs, onOutput, breakOff, signal: waiting },
     })
-    return new ProgramProcess(options, handshake, connection)
+    return new ProgramProcess(options, { handshake, connection, end })
   }
 
   /** Whether something can be asked of it. It settles what a failed call left in doubt first. */
@@ -157,7 +172,7 @@ export class ProgramProcess {
     const how = exitText(child.exit)
     this.#failure ??= endedWith(program, how)
     this.#stopWatching()
-    if (this.#ending === undefined) {
+    if (this.#ending === undefined && !this.#meantEnd.isMeant) {
       const level = child.exit.code === 0 ? 'warn' : 'error'
       log[level]({ exit: how }, 'a plugin program has ended by itself')
     }

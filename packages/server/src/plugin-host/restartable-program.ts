@@ -168,7 +168,7 @@ function textOf(error: unknown): string {
 }
 
 /** Whoever waits may give up; what is waited for goes on for the others. */
-function untilAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function untilAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
