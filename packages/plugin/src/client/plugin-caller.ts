@@ -89,6 +89,8 @@ export class PluginCaller {
       writing = write(message => sent(call, message, over.signal), over.signal).then(
         () => void call.end(),
         error => {
+          // It has an outcome already: the plugin is done with what it was sent.
+          if (over.signal.aborted) return
           fail(error)
           cancel()
         },
