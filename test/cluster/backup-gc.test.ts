@@ -155,7 +155,9 @@ describe('backups that expire', { skip: given.skip, concurrency: false }, () => 
     await Promise.all([requested('nightly-1'), requested('nightly-3')])
     await lookedAgain()
     assert.deepEqual(await requestsFor('nightly-2'), [])
-    const kept = server.log.filter(({ msg, backup }) => /last good/.test(msg) && backup === 'nightly-2')
+    const kept = server.log.filter(
+      ({ msg, backup }) => /expired backup stays/.test(msg) && backup === 'nightly-2',
+    )
     assert.equal(kept.length, 1)
     const events = await given.cluster.kubectl([
       ...['get', 'events', '-n', scene.namespace],

@@ -1,4 +1,4 @@
-import { annotationNames, type LabelSelector, labelNames } from '@lateen/api'
+import { annotationNames, type Backup, type LabelSelector, labelNames } from '@lateen/api'
 import type {
   ActionItem,
   BackupItemAction,
@@ -6,7 +6,7 @@ import type {
   ItemBlockAction,
   ResourceIdentifier,
 } from '@lateen/plugin'
-import type { ClaimNeighbours } from './claim-neighbours.ts'
+import type { ClaimNeighbours, PodsToFind } from './claim-neighbours.ts'
 
 /** A PersistentVolumeClaim, as far as these actions look at it. */
 interface Claim extends ActionItem {
@@ -40,11 +40,19 @@ export function claimBlockAction(neighbours: ClaimNeighbours): ItemBlockAction {
       const group = label === '' ? '' : (item.metadata.labels?.[label] ?? '')
       return [
         volume,
-        ...(await neighbours.podsMounting(claim, signal)),
+        ...(await neighbours.podsMounting(claim, podsToFind(backup), signal)),
         ...(group === '' ? [] : await neighbours.claimsOfGroup(claim, { label, group }, signal)),
       ]
     },
   }
+}
+
+/**
+ * Also those that have ended or not begun: in a block of its own, such a pod would have the claim stored while the hooks of another one still run. A
+ * backup of selected objects is to have no more pods because of that, nor their claims.
+ */
+function podsToFind({ spec }: Backup): PodsToFind {
+  return spec.labelSelector || spec.orLabelSelectors?.length ? 'running' : 'all'
 }
 
 /** The volume of a claim that is bound. */

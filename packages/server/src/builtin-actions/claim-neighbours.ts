@@ -13,19 +13,21 @@ export interface ClaimGroup {
   group: string
 }
 
+export type PodsToFind = 'running' | 'all'
+
 /** What stands next to a claim in its namespace. Each namespace is listed once. */
 export interface ClaimNeighbours {
   /**
-   * The pods that mount a claim, also those that have ended: in a block of its own, such a pod would have the claim stored while the hooks of
-   * another one still run. Throws KubeError.
+   * The pods that mount a claim, those that run, or all that are there. Throws KubeError.
    */
-  podsMounting(claim: ClaimName, signal?: AbortSignal): Promise<ResourceIdentifier[]>
+  podsMounting(claim: ClaimName, which: PodsToFind, signal?: AbortSignal): Promise<ResourceIdentifier[]>
   /** The other claims of its group. Throws KubeError. */
   claimsOfGroup(claim: ClaimName, group: ClaimGroup, signal?: AbortSignal): Promise<ResourceIdentifier[]>
 }
 
 interface Pod extends KubeObject {
-  spec?: { volumes?: { persistentVolumeClaim?: { claimName?: string } | null }[] | null }
+  spec?: { nodeName?: string; volumes?: { persistentVolumeClaim?: { claimName?: string } | null }[] | null }
+  status?: { phase?: string }
 }
 
 const podType = builtInKind<Pod>('Pod')
@@ -38,8 +40,9 @@ export function createClaimNeighbours(client: KubeClient): ClaimNeighbours {
   const claimsByGroup = new Map<string, Promise<Names>>()
 
   return {
-    async podsMounting({ namespace, name }, signal) {
-      const pods = await once(podsByClaim, namespace, () => listMounts(client, namespace, signal))
+    async podsMounting({ namespace, name }, which, signal) {
+      const query = { namespace, which, signal }
+      const pods = await once(podsByClaim, `${which} ${namespace}`, () => listMounts(client, query))
       return (pods.get(name) ?? []).map(pod => ({ group: '', resource: 'pods', namespace, name: pod }))
     },
     async claimsOfGroup({ namespace, name }, { label, group }, signal) {
@@ -53,9 +56,16 @@ export function createClaimNeighbours(client: KubeClient): ClaimNeighbours {
   }
 }
 
-async function listMounts(client: KubeClient, namespace: string, signal?: AbortSignal): Promise<Names> {
+interface MountQuery {
+  namespace: string
+  which: PodsToFind
+  signal: AbortSignal | undefined
+}
+
+async function listMounts(client: KubeClient, { namespace, which, signal }: MountQuery): Promise<Names> {
   const names = new Map<string, string[]>()
   for await (const pod of client.resource(podType, namespace).list({ signal })) {
+    if (which === 'running' && !isRunning(pod)) continue
     if (pod.metadata.deletionTimestamp !== undefined) continue
     for (const { persistentVolumeClaim } of pod.spec?.volumes ?? []) {
       const claim = persistentVolumeClaim?.claimName
@@ -76,6 +86,10 @@ async function listGroups(client: KubeClient, { namespace, label, signal }: Grou
   const claims = client.resource(claimType, namespace).list({ labelSelector: label, signal })
   for await (const { metadata } of claims) append(names, metadata.labels?.[label] ?? '', metadata.name ?? '')
   return names
+}
+
+function isRunning({ spec, status }: Pod): boolean {
+  return Boolean(spec?.nodeName) && status?.phase === 'Running'
 }
 
 function append(names: Map<string, string[]>, key: string, name: string): void {

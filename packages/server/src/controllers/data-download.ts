@@ -1,10 +1,11 @@
-import { type DataDownload, DataDownloadKind, finalizerNames, labelNames } from '@lateen/api'
-import { again, type ControllerOptions, done } from '@lateen/kube'
+import { type DataDownload, DataDownloadKind, finalizerNames, labelNames, parseTime } from '@lateen/api'
+import { again, type ControllerOptions, done, unlessNotFound } from '@lateen/kube'
 import {
   diagnoseRestoreVolume,
   type ExposeRestorePorts,
   exposeRestoreVolume,
 } from '../data-path/expose-restore-volume.ts'
+import { ClaimKind } from '../data-path/intermediate-claim.ts'
 import { removeCopies } from '../data-path/needed-copies.ts'
 import { discardVolume, rebindVolume } from '../data-path/rebind-volume.ts'
 import { targetClaimOf } from '../data-path/target-claim.ts'
@@ -20,6 +21,9 @@ export interface DataDownloadOptions extends Omit<VolumeMoveOptions<DataDownload
 
 /** A restore creates the claim right after the download. */
 const LOOK_FOR_TARGET_MS = 1_000
+
+/** Another claim of its name, which is being deleted, may take so long to go; and creating its own, while the API server is away. */
+const OTHERS_MS = 300_000
 
 /** Has volumes filled by movers, and given to the claims that are restored. Those of other movers than ours are left alone. */
 export function dataDownloadController(options: DataDownloadOptions): ControllerOptions {
@@ -39,12 +43,32 @@ export function dataDownloadController(options: DataDownloadOptions): Controller
         ready.delete(uid)
         return controller.reconcile(key, context)
       }
-      const target = await targetClaimOf(object, { client, signal: context.signal })
-      if (target !== undefined) ready.add(uid)
+      const ports = { client, signal: context.signal }
+      const isOld = options.clock.now() > createdAt(object) + OTHERS_MS
+      // What is wrong with it is said when it is exposed.
+      if (await (isOld ? hasNamesake(object, ports) : hasTarget(object, ports))) ready.add(uid)
       const outcome = await controller.reconcile(key, context)
       return ready.has(uid) || outcome.type === 'again' ? outcome : again({ afterMs: LOOK_FOR_TARGET_MS })
     },
   }
+}
+
+async function hasTarget(object: DataDownload, ports: Parameters<typeof targetClaimOf>[1]): Promise<boolean> {
+  return (await targetClaimOf(object, ports)) !== undefined
+}
+
+/** Whether there is a claim of that name, be it another one. */
+async function hasNamesake(
+  { spec }: DataDownload,
+  { client, signal }: Parameters<typeof targetClaimOf>[1],
+): Promise<boolean> {
+  const { namespace, pvc } = spec.targetVolume
+  const found = await client.resource(ClaimKind, namespace).get(pvc, { signal }).catch(unlessNotFound)
+  return found !== undefined
+}
+
+function createdAt({ metadata }: DataDownload): number {
+  return parseTime(metadata.creationTimestamp ?? '')
 }
 
 function isNew({ status }: DataDownload): boolean {

@@ -85,7 +85,8 @@ export class ProgramProcess {
   /** Whether something can be asked of it. It settles what a failed call left in doubt first. */
   async isUsable(): Promise<boolean> {
     await this.#doubt
-    return this.#failure === undefined && this.#options.child.exit === undefined
+    const isAlive = this.#options.child.exit === undefined && !this.#meantEnd.isMeant
+    return this.#failure === undefined && isAlive
   }
 
   /** The plugin of that name, for work that `call` does. */
