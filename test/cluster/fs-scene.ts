@@ -184,7 +184,12 @@ export function filesPod(
     name,
     run,
     async ready() {
-      await kubectl(['-n', namespace, 'wait', '--for=condition=Ready', `pod/${name}`, '--timeout=180s'])
+      const of = ['-n', namespace]
+      const wait = kubectl([...of, 'wait', '--for=condition=Ready', `pod/${name}`, '--timeout=180s'])
+      await wait.catch(async cause => {
+        const told = await kubectl([...of, 'describe', 'pods,pvc']).catch(String)
+        throw new Error(`the pod ${namespace}/${name} does not become ready: ${told}`, { cause })
+      })
     },
     tree: folder =>
       run(

@@ -225,9 +225,12 @@ backupItemActionConformance({
   },
 })
 
+/** Of other backups, ours names the pods of a claim that do not run, too. */
+const selecting = { ...backup, spec: { ...backup.spec, labelSelector: { matchLabels: { app: 'till' } } } }
+
 async function run(action: Action, item: ActionItem): Promise<unknown> {
   const copy = () => parseItem(serializeItem(item))
-  if ('getRelatedItems' in action) return action.getRelatedItems({ item: copy(), backup })
+  if ('getRelatedItems' in action) return action.getRelatedItems({ item: copy(), backup: selecting })
   return action.execute({ item: copy(), itemFromBackup: copy(), backup, restore })
 }
 
