@@ -134,10 +134,12 @@ export class PluginCaller {
     const { signal, doing, long = false } = options
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const call = start((error, answer) => {
-      if (error !== null || answer === undefined) reject(this.failure(error, options))
-      else resolve(answer)
-    }, reject)
+    const call = this.#started(doing, () =>
+      start((error, answer) => {
+        if (error !== null || answer === undefined) reject(this.failure(error, options))
+        else resolve(answer)
+      }, reject),
+    )
     const stop = (reason: unknown) => {
       reject(reason)
       call.cancel()
@@ -151,6 +153,16 @@ export class PluginCaller {
     } finally {
       clearTimeout(limit)
       signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** A connection that was closed takes no calls, and says so at once. */
+  #started<Call>(doing: string, start: () => Call): Call {
+    try {
+      return start()
+    } catch (cause) {
+      const reason = `plugin ${this.plugin}, ${doing}: ${cause instanceof Error ? cause.message : cause}`
+      throw new PluginError('UNAVAILABLE', { reason, cause })
     }
   }
 

@@ -34,10 +34,12 @@ export function programAction<Kind extends ActionKind>(
     const work = async (plugin: object, process: ProgramProcess) => {
       const known = acquaintancesOf(process)
       const id = `${kind} ${name}`
-      const selector = () => inTurn(process, () => apply(plugin, 'appliesTo', undefined))
+      // It may have ended while this waited for its turn.
+      const ask = (what: string, of?: Input) => process.call(() => apply(plugin, what, of))
+      const selector = () => inTurn(process, () => ask('appliesTo'))
       if (method === 'appliesTo') return meet(known, id, selector())
       await untilAbort(known.get(id) ?? meet(known, id, selector()).catch(() => undefined), signal)
-      return apply(plugin, method, input)
+      return ask(method, input)
     }
     return program.call({ kind, name }, work, { signal, long: length === 'long' })
   }) as PluginOfKind[Kind]
