@@ -1,14 +1,13 @@
 import { type DataDownload, DataDownloadKind, finalizerNames, labelNames, parseTime } from '@lateen/api'
-import { again, type ControllerOptions, done, unlessNotFound } from '@lateen/kube'
+import { again, type ControllerOptions, done } from '@lateen/kube'
 import {
   diagnoseRestoreVolume,
   type ExposeRestorePorts,
   exposeRestoreVolume,
 } from '../data-path/expose-restore-volume.ts'
-import { ClaimKind } from '../data-path/intermediate-claim.ts'
 import { removeCopies } from '../data-path/needed-copies.ts'
 import { discardVolume, rebindVolume } from '../data-path/rebind-volume.ts'
-import { targetClaimOf } from '../data-path/target-claim.ts'
+import { namesakeOf, targetClaimOf } from '../data-path/target-claim.ts'
 import { isBuiltInMover } from '../volumes/new-data-upload.ts'
 import { type AnyNode, takenByAnyNode } from './any-node.ts'
 import type { MoveSort } from './move-sort.ts'
@@ -46,25 +45,12 @@ export function dataDownloadController(options: DataDownloadOptions): Controller
       const ports = { client, signal: context.signal }
       const isOld = options.clock.now() > createdAt(object) + OTHERS_MS
       // What is wrong with it is said when it is exposed.
-      if (await (isOld ? hasNamesake(object, ports) : hasTarget(object, ports))) ready.add(uid)
+      const target = await (isOld ? namesakeOf : targetClaimOf)(object, ports)
+      if (target !== undefined) ready.add(uid)
       const outcome = await controller.reconcile(key, context)
       return ready.has(uid) || outcome.type === 'again' ? outcome : again({ afterMs: LOOK_FOR_TARGET_MS })
     },
   }
-}
-
-async function hasTarget(object: DataDownload, ports: Parameters<typeof targetClaimOf>[1]): Promise<boolean> {
-  return (await targetClaimOf(object, ports)) !== undefined
-}
-
-/** Whether there is a claim of that name, be it another one. */
-async function hasNamesake(
-  { spec }: DataDownload,
-  { client, signal }: Parameters<typeof targetClaimOf>[1],
-): Promise<boolean> {
-  const { namespace, pvc } = spec.targetVolume
-  const found = await client.resource(ClaimKind, namespace).get(pvc, { signal }).catch(unlessNotFound)
-  return found !== undefined
 }
 
 function createdAt({ metadata }: DataDownload): number {
